@@ -1,0 +1,71 @@
+package api
+
+import "time"
+
+// Limits of the protocol. A server may be configured lower, never higher.
+const (
+	// MaxEntryBytes is the largest content of one entry, in bytes of UTF-8.
+	MaxEntryBytes = 250_000
+	// MaxBatchBytes is the largest PUT body that our clients send, in bytes of
+	// encoded JSON, unless a single entry alone is larger.
+	MaxBatchBytes = 200_000
+	// MaxBodyBytes is the largest PUT body that a server accepts, in bytes.
+	MaxBodyBytes = 2 << 20
+	// MaxKeyBytes is the longest key, in bytes of UTF-8.
+	MaxKeyBytes = 1024
+	// MaxSegmentBytes is the longest segment of a key, in bytes of UTF-8: file
+	// systems stop at 255, and temporary names need room.
+	MaxSegmentBytes = 200
+	// MaxSegments is the largest number of segments in a key.
+	MaxSegments = 20
+	// MaxEntries is the default cap on live entries of one repo.
+	MaxEntries = 20_000
+)
+
+// Timing that both sides of the wire must agree on.
+const (
+	// ClientTimeout bounds one request of a client.
+	ClientTimeout = 30 * time.Second
+	// Heartbeat is the interval of comments on an idle event stream; a client
+	// takes a stream for dead after two missed ones.
+	Heartbeat = 20 * time.Second
+	// MaxWait bounds a long poll.
+	MaxWait = 25 * time.Second
+	// PollInterval is the fallback of a client without a stream, before jitter.
+	PollInterval = 30 * time.Second
+)
+
+// Paths of the HTTP interface.
+const (
+	PathTeamMemory = "/api/claude_code/team_memory"
+	PathEvents     = "/api/v1/events"
+	PathHistory    = "/api/v1/history"
+	PathContent    = "/api/v1/content"
+	PathRestore    = "/api/v1/restore"
+	PathJoin       = "/api/v1/join"
+	PathJoinCodes  = "/api/v1/join-codes"
+	PathWhoAmI     = "/api/v1/whoami"
+	PathVersion    = "/version"
+	PathLive       = "/livez"
+	PathReady      = "/readyz"
+)
+
+// Headers of our additions to the protocol.
+const (
+	// HeaderProtocol carries [Protocol] on every answer of a teammemd server; a
+	// client tells a base server by its absence.
+	HeaderProtocol = "Teammemd-Protocol"
+	// HeaderState carries "<epoch>;<version>" of the repo, 304 included.
+	HeaderState = "Teammemd-State"
+	// HeaderActorPerson, and the three after it, name the actor of a write: UTF-8
+	// text, percent-encoded, at most [MaxActorBytes] bytes each after decoding.
+	HeaderActorPerson  = "Teammemd-Actor-Person"
+	HeaderActorDevice  = "Teammemd-Actor-Device"
+	HeaderActorAgent   = "Teammemd-Actor-Agent"
+	HeaderActorSession = "Teammemd-Actor-Session"
+
+	// Protocol is the value of [HeaderProtocol].
+	Protocol = "1"
+	// MaxActorBytes bounds each part of an actor, in bytes.
+	MaxActorBytes = 200
+)

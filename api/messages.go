@@ -1,0 +1,158 @@
+package api
+
+import "time"
+
+// FullAnswer is the 200 of a GET: everything, a delta (since), or the named
+// keys.
+type FullAnswer struct {
+	OrganizationID string      `json:"organizationId"`
+	Repo           Repo        `json:"repo"`
+	Version        uint64      `json:"version"`
+	Epoch          string      `json:"epoch,omitempty"`
+	LastModified   time.Time   `json:"lastModified"`
+	Checksum       Checksum    `json:"checksum"`
+	Content        FullContent `json:"content"`
+	// Delta is true when the answer holds only what changed after the asked
+	// version.
+	Delta bool `json:"delta,omitempty"`
+}
+
+// FullContent is "content" of a [FullAnswer]. Keys are text as the server sent
+// them: a client checks each with [ParseKey].
+type FullContent struct {
+	Entries        map[string]string `json:"entries"`
+	EntryChecksums map[string]string `json:"entryChecksums"`
+	// DeletedEntries maps a retired key to the repo's version at its retirement.
+	DeletedEntries map[string]uint64 `json:"deletedEntries,omitempty"`
+	// EntryModified maps a key to the time at which its content was accepted.
+	EntryModified map[string]time.Time `json:"entryModified,omitempty"`
+}
+
+// HashesAnswer is the 200 of the hashes view.
+type HashesAnswer struct {
+	Repo           Repo              `json:"repo"`
+	Version        uint64            `json:"version"`
+	Epoch          string            `json:"epoch,omitempty"`
+	LastModified   time.Time         `json:"lastModified"`
+	Checksum       Checksum          `json:"checksum"`
+	EntryChecksums map[string]string `json:"entryChecksums"`
+	DeletedEntries map[string]uint64 `json:"deletedEntries,omitempty"`
+	// Redacted is the ledger of contents that must vanish everywhere.
+	Redacted []Checksum `json:"redacted,omitempty"`
+}
+
+// PushRequest is the body of a PUT.
+type PushRequest struct {
+	Entries        map[string]string `json:"entries"`
+	SoftDeleteKeys []string          `json:"soft_delete_keys,omitempty"`
+	// Expect holds preconditions: key to "sha256:<hex>", "" (neither entry nor
+	// tombstone), or "tombstone:<version>" (revive it).
+	Expect  map[string]string `json:"expect,omitempty"`
+	Allowed []Allowed         `json:"allowed,omitempty"`
+}
+
+// Allowed states that a person reviewed a finding of the third block tier.
+type Allowed struct {
+	Key    string `json:"key"`
+	Rule   string `json:"rule"`
+	Reason string `json:"reason"`
+}
+
+// PushAnswer is the 200 of a PUT.
+type PushAnswer struct {
+	Repo         Repo      `json:"repo"`
+	Version      uint64    `json:"version"`
+	Epoch        string    `json:"epoch,omitempty"`
+	LastModified time.Time `json:"lastModified"`
+	Checksum     Checksum  `json:"checksum"`
+	// Ignored names retired keys whose earlier content was sent again.
+	Ignored []string `json:"ignored,omitempty"`
+}
+
+// Notice is the data of one event and the answer of a long poll: that a repo
+// has reached a version, never what changed.
+type Notice struct {
+	Repo    Repo   `json:"repo"`
+	Epoch   string `json:"epoch"`
+	Version uint64 `json:"version"`
+}
+
+// Actor says who wrote: each part is free text of the client, at most
+// [MaxActorBytes] bytes, except Token, which the server fills in.
+type Actor struct {
+	Token   string `json:"token,omitempty"` // the credential's name
+	Person  string `json:"person,omitempty"`
+	Device  string `json:"device,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Session string `json:"session,omitempty"`
+}
+
+// VersionInfo is one row of a key's history.
+type VersionInfo struct {
+	Key      string    `json:"key"`
+	Version  uint64    `json:"version"` // the repo's version at which it was written
+	Op       string    `json:"op"`      // "put" or "retire"
+	Checksum Checksum  `json:"checksum,omitzero"`
+	Bytes    int       `json:"bytes"`
+	At       time.Time `json:"at"`
+	Actor    Actor     `json:"actor"`
+	Current  bool      `json:"current"`
+	Redacted bool      `json:"redacted,omitempty"`
+}
+
+// HistoryAnswer is the 200 of [PathHistory], newest first.
+type HistoryAnswer struct {
+	Repo     Repo          `json:"repo"`
+	Versions []VersionInfo `json:"versions"`
+}
+
+// RestoreRequest is the body of a POST to [PathRestore].
+type RestoreRequest struct {
+	Repo    Repo   `json:"repo"`
+	Key     string `json:"key"`
+	Version uint64 `json:"version"`
+}
+
+// JoinRequest is the body of a POST to [PathJoin].
+type JoinRequest struct {
+	Code string `json:"code"`
+	// Device names the joining machine in lists of tokens.
+	Device string `json:"device"`
+}
+
+// JoinAnswer carries a new token, shown once.
+type JoinAnswer struct {
+	Token string `json:"token"`
+	Repo  Repo   `json:"repo"`
+	Role  Role   `json:"role"`
+}
+
+// JoinCodeRequest is the body of a POST to [PathJoinCodes] (maintainers).
+type JoinCodeRequest struct {
+	Repo Repo `json:"repo"`
+}
+
+// JoinCodeAnswer is a single-use code, shown once.
+type JoinCodeAnswer struct {
+	Code      string    `json:"code"`
+	Repo      Repo      `json:"repo"`
+	Role      Role      `json:"role"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// WhoAmI is the 200 of [PathWhoAmI].
+type WhoAmI struct {
+	Name      string    `json:"name"`
+	Repos     string    `json:"repos"` // the grant's pattern
+	Role      Role      `json:"role"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+}
+
+// ServerVersion is the 200 of [PathVersion]: clients test Features, they never
+// compare versions.
+type ServerVersion struct {
+	Name     string   `json:"name"`
+	Version  string   `json:"version"`
+	Protocol int      `json:"protocol"`
+	Features []string `json:"features"`
+}

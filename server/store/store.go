@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// Errors of the contract. A backend wraps them; nothing else may be matched.
+var (
+	// ErrNoRepo says that the repo was never written.
+	ErrNoRepo = errors.New("no such repo")
+	// ErrNoVersion says that the version does not exist or was redacted.
+	ErrNoVersion = errors.New("no such version")
+	// ErrNoCredential says that no live token or join code has this hash.
+	ErrNoCredential = errors.New("no such credential")
+	// ErrLocked says that another process serves this store.
+	ErrLocked = errors.New("store is in use by another process")
+	// ErrNewerSchema says that a newer release wrote this store.
+	ErrNewerSchema = errors.New("store was written by a newer release")
+)
+
+// Store keeps repos. See the package documentation for what each method
+// promises.
+type Store interface {
+	// Update changes one repo. It returns the head after the change, which is
+	// the head before it when the change was empty or decide failed.
+	Update(ctx context.Context, repo api.Repo, decide func(Tx) (Change, error)) (*Head, error)
+	// Head returns the current snapshot, or [ErrNoRepo].
+	Head(ctx context.Context, repo api.Repo) (*Head, error)
+	// Bodies returns the contents with these sums that some unredacted version
+	// of the repo has or had; missing ones are left out of the map. The order
+	// and repetition of sums do not matter.
+	Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) (map[api.Checksum]string, error)
+	// History returns versions, newest first, at most limit (0 = all), of one
+	// key, or of all keys for the zero Key. [ErrNoRepo] if the repo was never
+	// written; an unknown key has an empty history.
+	History(ctx context.Context, repo api.Repo, key api.Key, limit int) ([]Version, error)
+}
+
+// Tx is what decide may look at.
+type Tx interface {
+	// Head is the state that the change will build on, never nil: a repo that
+	// was never written has a head of version 0.
+	Head() *Head
+	// Had reports whether a version of key ever had this content.
+	Had(key api.Key, sum api.Checksum) (bool, error)
+}
+
+// Change is what one committed update does. Puts and Retire name each key at
+// most once between them.
+type Change struct {
+	Puts   []Put
+	Retire []api.Key // keys to turn into tombstones; live or never seen
+	Actor  api.Actor
+	At     time.Time // the server's clock, UTC; stored with millisecond precision
+	// Rules names the scanner's rule set (version and hash) that passed it.
+	Rules string
+}
+
+// Put sets one entry. A put of the content that the key already has is an
+// effect as well: the caller leaves such puts out.
+type Put struct {
+	Key     api.Key
+	Content string
+	Sum     api.Checksum // of Content; computed once, at the door
+}
+
+// Version is one row of a key's history.
+type Version struct {
+	Key      api.Key
+	Version  uint64 // the repo's version that this write made
+	Op       Op
+	Sum      api.Checksum // zero for OpRetire and for a redacted version
+	Bytes    int
+	At       time.Time
+	Actor    api.Actor
+	Rules    string
+	Redacted bool
+}
+
+// Op is what a version did to its key. The values are stored.
+type Op string
+
+// The operations.
+const (
+	OpPut    Op = "put"
+	OpRetire Op = "retire"
+)
+
+// Credentials keeps tokens and join codes.
+type Credentials interface {
+	// AddToken stores a token; its ID must be new.
+	AddToken(ctx context.Context, t Token) error
+	// TokenByHash returns the token with this hash, expired and revoked ones
+	// included, or [ErrNoCredential].
+	TokenByHash(ctx context.Context, hash [32]byte) (Token, error)
+	// Tokens lists all tokens, oldest first.
+	Tokens(ctx context.Context) ([]Token, error)
+	// RevokeToken marks a token as revoked at a time; revoking twice keeps the
+	// first time. [ErrNoCredential] if there is no such ID.
+	RevokeToken(ctx context.Context, id string, at time.Time) error
+	// AddJoinCode stores a code.
+	AddJoinCode(ctx context.Context, c JoinCode) error
+	// RedeemJoinCode takes the live code with this hash away, so that only one
+	// caller ever gets it, and stores the token that mint makes for it in the
+	// same transaction. A hash that no live code has counts one wrong try
+	// against every live code and burns those that reach maxTries; the answer
+	// is then [ErrNoCredential].
+	RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time, maxTries int, mint func(JoinCode) (Token, error)) error
+	// Generation returns a number that differs after every change of tokens,
+	// made by whichever process.
+	Generation(ctx context.Context) (uint64, error)
+}
+
+// Token is a bearer credential. The secret itself is not here.
+type Token struct {
+	ID        string
+	Name      string
+	Hash      [32]byte // SHA-256 of the secret
+	Repos     string   // pattern of repos, as in `server token create --repo`
+	Role      api.Role
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero = never
+	RevokedAt time.Time // zero = live
+}
+
+// JoinCode is a single-use invitation to one repo.
+type JoinCode struct {
+	Hash      [32]byte // SHA-256 of the canonical code
+	Repo      api.Repo
+	Role      api.Role
+	ExpiresAt time.Time
+	Tries     int // wrong tries while it was live
+}
+
+// Backend is everything that a database offers the server.
+type Backend interface {
+	Store
+	Credentials
+	// Close finishes what Update has begun and releases the files.
+	Close() error
+}

@@ -1,0 +1,63 @@
+package sync
+
+import (
+	"context"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// Tree is the local directory. It refuses whatever is not a plain file inside
+// the root, follows no link, and never leaves a file of its own where an agent
+// reads. One goroutine uses a Tree at a time.
+type Tree interface {
+	// Snapshot lists every file that takes part, with the checksum of its
+	// settled content, and every file that is held and why. It returns
+	// [api.ErrRootMissing] (wrapped) when there is no root.
+	Snapshot(ctx context.Context, how api.Reading) (api.Snapshot, error)
+	// Load reads one file whole. The content it returns was stable by the rule
+	// of how, and Sum is its checksum. [api.ErrUnsettled], or fs.ErrNotExist when
+	// the file is gone. A file that has become unfit is a *[api.HeldError].
+	Load(ctx context.Context, key api.Key, how api.Reading) (api.Loaded, error)
+	// Place puts contents into the tree in the order of SYNC.md: temporary
+	// file, fsync, exchange, inspect what was displaced, save it durably when
+	// unknown, fsync of the directory. When it returns, every placement whose
+	// outcome has no error is durable. Outcomes match placements by index.
+	Place(ctx context.Context, placements []api.Placement) []api.Placed
+	// Retire moves a file out of the tree into the saved copies, durably.
+	// Absence is a success. The file is left alone, with [api.ErrUnsettled], when
+	// its checksum is not in known.
+	Retire(ctx context.Context, key api.Key, known []api.Checksum) error
+}
+
+// Remote is the server, for one repo. Errors wrap the sentinels of package api.
+type Remote interface {
+	// Hashes returns the current view, or one with NotModified set when its
+	// checksum is known. [api.ErrNotFound] for a repo without data.
+	Hashes(ctx context.Context, known api.Checksum) (*api.View, error)
+	// Push sends one batch, all or nothing. A repeated batch whose result holds
+	// already succeeds.
+	Push(ctx context.Context, batch api.Batch) (api.Pushed, error)
+	// Pull returns the contents of keys (nil: of all keys), each verified
+	// against its checksum. Keys that the server does not have are left out.
+	Pull(ctx context.Context, keys []api.Key) (api.Pulled, error)
+}
+
+// State is what survives a restart. Every method is durable when it returns
+// nil. One goroutine uses a State at a time.
+type State interface {
+	// Load returns everything that was committed.
+	Load(ctx context.Context) (api.Memory, error)
+	// Commit records changes, all or none.
+	Commit(ctx context.Context, change api.Record) error
+	// Save keeps a copy of text that is about to be displaced and returns its
+	// id; the same key and content again return the same id.
+	Save(ctx context.Context, saved api.SavedCopy) (id string, err error)
+}
+
+// Guard is the secret scanner.
+type Guard interface {
+	// Check returns what must keep content from travelling, nil for clean.
+	// A *[api.HeldError] says why content could not be judged: it is then held.
+	// Any other error means that nothing can be judged now: nothing is pushed.
+	Check(ctx context.Context, key api.Key, content string) ([]api.Finding, error)
+}
