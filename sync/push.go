@@ -147,13 +147,16 @@ func (c *Core) onSent(now time.Time, e Sent) Effect {
 		cy.touched[sent.Key] = true
 		cy.tally.Sent++
 	}
-	if e.Answer.Version > c.view.Version+1 {
-		stale = true // somebody else wrote as well
+	if c.view.Version == 0 && c.view.Epoch == "" {
+		c.view.Epoch = e.Answer.Epoch // our write made the repo
 	}
-	if e.Answer.Epoch != "" {
-		c.view.Epoch = e.Answer.Epoch
+	if other := e.Answer.Epoch != c.view.Epoch; other || e.Answer.Version > c.view.Version+1 || e.Answer.Version < c.view.Version {
+		// Somebody else wrote as well, or the server was set back under our
+		// hands. The position stays, so that the next look can tell.
+		stale = true
+	} else {
+		c.view.Version = e.Answer.Version
 	}
-	c.view.Version = e.Answer.Version
 	c.view.Checksum = e.Answer.Checksum
 	if stale {
 		cy.again, c.view.Checksum = true, api.Checksum{} // the view is not complete
