@@ -76,9 +76,7 @@ func (a *app) rootCommand() *cobra.Command {
 		return withHint(fmt.Errorf("%w: %w", api.ErrUsage, err), "see '%s --help'", c.CommandPath())
 	})
 	cmd.AddCommand(a.verbs()...)
-	for _, verb := range cmd.Commands() {
-		usageArgs(verb)
-	}
+	usageArgs(cmd)
 	return cmd
 }
 
