@@ -34,30 +34,46 @@ func (l lines) offset(line, column int) int {
 
 // span returns the bytes of text that hold the secret of found: the value
 // itself where the text has it, else the whole match, which for a decoded value
-// is its encoded form.
+// is its encoded form. Some rules match a space or a quote around the value;
+// those are left out.
 func (l lines) span(found *report.Finding) (start, end int) {
+	start, end = l.matched(found)
+	for end-start > 1 && isFrame(l.text[start]) {
+		start++
+	}
+	for end-start > 1 && isFrame(l.text[end-1]) {
+		end--
+	}
+	return start, end
+}
+
+func isFrame(c byte) bool {
+	switch c {
+	case ' ', '\t', '\r', '\n', '"', '\'', '`':
+		return true
+	}
+	return false
+}
+
+// matched returns a span that is never empty, unless the text is.
+func (l lines) matched(found *report.Finding) (start, end int) {
 	start = l.offset(found.StartLine, found.StartColumn)
 	for start < len(l.text) && l.text[start] == '\n' {
 		start++ // gitleaks trims newlines off the match, not off its place
 	}
 	if found.Match != "" && strings.HasPrefix(l.text[start:], found.Match) {
-		end = start + len(found.Match)
 		// The value follows its label, so the last occurrence is the value.
 		if at := strings.LastIndex(found.Match, found.Secret); at >= 0 && found.Secret != "" {
-			start += at
-			end = start + len(found.Secret)
+			return start + at, start + at + len(found.Secret)
 		}
-		return start, end
+		return start, start + len(found.Match)
 	}
 	end = l.offset(found.EndLine, found.EndColumn) + 1 // an inclusive column
 	if found.EndColumn == 0 || end <= start {
 		end = len(l.text) // gitleaks lost the end of a match that ends the text
 	}
 	end = min(end, len(l.text))
-	if end <= start {
-		start = max(0, end-1)
-	}
-	return start, end
+	return min(start, max(0, end-1)), end
 }
 
 // locate returns the 1-based line and column of an offset.

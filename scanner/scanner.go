@@ -235,5 +235,5 @@ func (r *ruleSet) finding(id string, start, end int) Finding {
 // detectWithGitleaks scans text under an empty path, so that no rule and no
 // exception depends on where the text is kept.
 func detectWithGitleaks(ctx context.Context, rules *ruleSet, text string) []report.Finding {
-	return rules.detector.DetectContext(ctx, detect.Fragment{Raw: text})
+	return rules.detector.DetectContext(ctx, detect.Fragment{Raw: text}) //nolint:staticcheck // no other type is taken in v8
 }
