@@ -72,3 +72,16 @@ func LoadedVersion() (string, error) {
 
 // ReasonOf returns what a person sees for a rule.
 func ReasonOf(rule string) string { return reasonOf(rule) }
+
+// Answer runs one worker to its end in ctx and returns what it hands back.
+func (s *Scanner) Answer(ctx context.Context, text string) ([]Finding, error) {
+	rules, err := rules()
+	if err != nil {
+		return nil, err
+	}
+	got := s.work(ctx, rules, "", text)
+	if got.refusal != nil {
+		return nil, got.refusal
+	}
+	return got.findings, nil
+}
