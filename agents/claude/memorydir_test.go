@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,14 +151,14 @@ func TestCandidatesThatExistAreTaken(t *testing.T) {
 		t.Errorf("how: %q", loc.How)
 	}
 	// The weakest first: each new one must win over those before it.
-	for i := len(dirs) - 1; i >= 0; i-- {
-		u.mkdir(".claude/projects/" + dirs[i] + "/memory")
+	for i, dir := range slices.Backward(dirs) {
+		u.mkdir(".claude/projects/" + dir + "/memory")
 		loc := u.locate(place)
-		if filepath.Base(filepath.Dir(loc.Dir)) != dirs[i] || strings.Contains(loc.How, "not there yet") {
-			t.Errorf("with %s there: got %s (%s)", dirs[i], loc.Dir, loc.How)
+		if filepath.Base(filepath.Dir(loc.Dir)) != dir || strings.Contains(loc.How, "not there yet") {
+			t.Errorf("with %s there: got %s (%s)", dir, loc.Dir, loc.How)
 		}
 		if !loc.Candidates[i].Exists {
-			t.Errorf("%s is there and not marked so", dirs[i])
+			t.Errorf("%s is there and not marked so", dir)
 		}
 	}
 }

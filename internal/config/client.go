@@ -69,7 +69,7 @@ func fillZero(ptr, defaults any) {
 }
 
 // LoadClient returns the client's effective configuration. The error is a
-// [Problems] and wraps [api.ErrConfig].
+// [ProblemErrors] and wraps [api.ErrConfig].
 func LoadClient(in Input) (Effective[Client], error) {
 	var c Client
 	rows, err := load(&c, in, rules{defaults: clientDefaults(), check: func() []fault { return c.faults() }})

@@ -105,14 +105,14 @@ func (c Credentials) read() (credentialsFile, error) {
 		return empty, nil
 	}
 	if err != nil {
-		return empty, Problems{{c.file, "reading it: " + cause(err)}}
+		return empty, ProblemErrors{{c.file, "reading it: " + cause(err)}}
 	}
 	var file credentialsFile
 	if err := json.Unmarshal(text, &file); err != nil {
-		return empty, Problems{{c.file, "it is not the JSON that was written; restore it, or remove it and sign in again"}}
+		return empty, ProblemErrors{{c.file, "it is not the JSON that was written; restore it, or remove it and sign in again"}}
 	}
 	if file.Schema != credentialsSchema {
-		return empty, Problems{{c.file, fmt.Sprintf("its schema is %d, this program reads %d", file.Schema, credentialsSchema)}}
+		return empty, ProblemErrors{{c.file, fmt.Sprintf("its schema is %d, this program reads %d", file.Schema, credentialsSchema)}}
 	}
 	return file, nil
 }

@@ -18,21 +18,21 @@ const maxFile = 1 << 20
 
 // readFile reads a TOML file into keys and returns where each stands. A file
 // that is absent is empty unless it is required.
-func readFile(file string, required bool, keys []key) (map[string]string, Problems) {
+func readFile(file string, required bool, keys []key) (map[string]string, ProblemErrors) {
 	st, err := os.Stat(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && !required:
 		return nil, nil
 	case err != nil:
-		return nil, Problems{{file, "reading it: " + cause(err)}}
+		return nil, ProblemErrors{{file, "reading it: " + cause(err)}}
 	case !st.Mode().IsRegular():
-		return nil, Problems{{file, "it is not a regular file"}}
+		return nil, ProblemErrors{{file, "it is not a regular file"}}
 	case st.Size() > maxFile:
-		return nil, Problems{{file, fmt.Sprintf("it is larger than %d bytes", maxFile)}}
+		return nil, ProblemErrors{{file, fmt.Sprintf("it is larger than %d bytes", maxFile)}}
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, Problems{{file, "reading it: " + cause(err)}}
+		return nil, ProblemErrors{{file, "reading it: " + cause(err)}}
 	}
 	return parse(file, text, keys)
 }
@@ -40,8 +40,7 @@ func readFile(file string, required bool, keys []key) (map[string]string, Proble
 // cause returns an error of package os without the path, which stands before
 // it already.
 func cause(err error) string {
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err.Error()
 	}
 	return err.Error()
@@ -49,21 +48,20 @@ func cause(err error) string {
 
 // parse sets keys from TOML and collects every problem. Decoding into a map
 // first finds what breaks the language itself; the tree then gives the lines.
-func parse(file string, text []byte, keys []key) (map[string]string, Problems) {
+func parse(file string, text []byte, keys []key) (map[string]string, ProblemErrors) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if !utf8.Valid(text) {
-		return nil, Problems{{file, "it is not UTF-8"}}
+		return nil, ProblemErrors{{file, "it is not UTF-8"}}
 	}
 	var whole map[string]any
 	if err := toml.Unmarshal(text, &whole); err != nil {
 		where := file
-		var decode *toml.DecodeError
-		if errors.As(err, &decode) {
+		if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
 			line, _ := decode.Position()
 			where += ":" + strconv.Itoa(line)
 		}
 		// The library's messages quote no values, only what was expected.
-		return nil, Problems{{where, strings.TrimPrefix(err.Error(), "toml: ")}}
+		return nil, ProblemErrors{{where, strings.TrimPrefix(err.Error(), "toml: ")}}
 	}
 	r := &fileReader{file: file, keys: keys, where: map[string]string{}}
 	r.parser.Reset(text)
@@ -84,7 +82,7 @@ type fileReader struct {
 	table    string // dotted name of the current table, with a dot at its end
 	skip     bool   // the current table is unknown and was reported
 	where    map[string]string
-	problems Problems
+	problems ProblemErrors
 }
 
 func (r *fileReader) expression(n *unstable.Node) {

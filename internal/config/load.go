@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -69,13 +70,11 @@ type rules struct {
 // load fills the struct behind ptr.
 func load(ptr any, in Input, r rules) ([]Row, error) {
 	keys := keysOf(ptr)
-	where, problems := map[string]string{}, Problems(nil)
+	where, problems := map[string]string{}, ProblemErrors(nil)
 	if in.File != "" {
 		fromFile, found := readFile(in.File, in.Required, keys)
 		problems = append(problems, found...)
-		for name, at := range fromFile {
-			where[name] = at
-		}
+		maps.Copy(where, fromFile)
 	}
 	problems = append(problems, fromEnvironment(keys, in.Getenv, r.prefix, where)...)
 	problems = append(problems, fromFlags(keys, in.Flags, where)...)
@@ -106,11 +105,11 @@ func fill(keys, defaults []key, where map[string]string) {
 
 // fromEnvironment sets keys from their variables. Those with a prefix may also
 // name a file that holds the value, by the suffix _FILE.
-func fromEnvironment(keys []key, getenv func(string) string, prefix string, where map[string]string) Problems {
+func fromEnvironment(keys []key, getenv func(string) string, prefix string, where map[string]string) ProblemErrors {
 	if getenv == nil {
 		return nil
 	}
-	var problems Problems
+	var problems ProblemErrors
 	for _, k := range keys {
 		name := k.env
 		if name == "" && prefix != "" {
@@ -144,8 +143,8 @@ func fromEnvironment(keys []key, getenv func(string) string, prefix string, wher
 	return problems
 }
 
-func fromFlags(keys []key, flags, where map[string]string) Problems {
-	var problems Problems
+func fromFlags(keys []key, flags, where map[string]string) ProblemErrors {
+	var problems ProblemErrors
 	for _, k := range keys {
 		text, given := flags[k.name]
 		if !given {

@@ -15,13 +15,13 @@ import (
 	"github.com/teammem/teammemd/internal/config"
 )
 
-func write(t testing.TB, file, text string) string {
-	t.Helper()
+func write(tb testing.TB, file, text string) string {
+	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file
 }
@@ -182,7 +182,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		`whatever = 1`,             // 8
 	}, "\n"))
 	_, err := config.LoadClient(config.Input{File: file, Getenv: env(map[string]string{"TEAMMEMD_LOG": "info"}), Flags: map[string]string{"poll": "soon"}})
-	var problems config.Problems
+	var problems config.ProblemErrors
 	if !errors.As(err, &problems) || !errors.Is(err, api.ErrConfig) {
 		t.Fatalf("got %v", err)
 	}

@@ -13,11 +13,11 @@ type Problem struct {
 	Text  string // one clause; never a token
 }
 
-// Problems is every thing that is wrong at once. It wraps [api.ErrConfig].
-type Problems []Problem
+// ProblemErrors is every thing that is wrong at once. It wraps [api.ErrConfig].
+type ProblemErrors []Problem
 
 // Error returns one line for each problem.
-func (p Problems) Error() string {
+func (p ProblemErrors) Error() string {
 	lines := make([]string, len(p))
 	for i, one := range p {
 		lines[i] = one.Where + ": " + one.Text
@@ -26,10 +26,10 @@ func (p Problems) Error() string {
 }
 
 // Unwrap returns [api.ErrConfig].
-func (p Problems) Unwrap() error { return api.ErrConfig }
+func (p ProblemErrors) Unwrap() error { return api.ErrConfig }
 
 // orNil returns p as an error, nil when there is no problem.
-func (p Problems) orNil() error {
+func (p ProblemErrors) orNil() error {
 	if len(p) == 0 {
 		return nil
 	}

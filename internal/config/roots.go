@@ -67,15 +67,15 @@ type rootFile struct {
 const rootSuffix = ".toml"
 
 // LoadRoots returns every registered root, sorted by ID. When some files are
-// broken the error is a [Problems] with all of them, and the roots of the other
+// broken the error is a [ProblemErrors] with all of them, and the roots of the other
 // files are returned beside it.
 func LoadRoots(p Paths) ([]Root, error) {
 	entries, err := os.ReadDir(p.RootsDir())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, Problems{{p.RootsDir(), "reading it: " + cause(err)}}
+		return nil, ProblemErrors{{p.RootsDir(), "reading it: " + cause(err)}}
 	}
 	var roots []Root
-	var problems Problems
+	var problems ProblemErrors
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), rootSuffix)
 		if !ok || id == "" || strings.HasPrefix(id, ".") {
@@ -91,7 +91,7 @@ func LoadRoots(p Paths) ([]Root, error) {
 	return roots, problems.orNil()
 }
 
-func loadRoot(file, id string) (Root, Problems) {
+func loadRoot(file, id string) (Root, ProblemErrors) {
 	var raw rootFile
 	where, problems := readFile(file, true, keysOf(&raw))
 	if len(problems) > 0 {
@@ -138,7 +138,7 @@ func (r Root) faults() []fault {
 // AddRoot registers a root durably and returns it with its ID. It refuses a
 // directory that is, contains or lies inside that of another root, also by
 // another name for it, with a [*TakenError]; fields that cannot be stored with
-// [Problems]. Processes that add at once are ordered by a lock.
+// [ProblemErrors]. Processes that add at once are ordered by a lock.
 func AddRoot(p Paths, root Root) (Root, error) {
 	err := locked(rootsLock(p), func() error {
 		roots, err := LoadRoots(p)
@@ -200,7 +200,7 @@ func rootsLock(p Paths) string { return filepath.Join(p.RootsDir(), ".lock") }
 
 // writeRoot checks and stores one root.
 func writeRoot(p Paths, root Root) error {
-	var problems Problems
+	var problems ProblemErrors
 	server, err := CanonicalServer(root.Server)
 	if err != nil {
 		problems = append(problems, Problem{"server", err.Error()})

@@ -18,16 +18,16 @@ import (
 	"github.com/teammem/teammemd/internal/config"
 )
 
-func somePaths(t testing.TB) config.Paths {
-	t.Helper()
-	p, err := config.FindPaths(env(map[string]string{"HOME": t.TempDir()}))
+func somePaths(tb testing.TB) config.Paths {
+	tb.Helper()
+	p, err := config.FindPaths(env(map[string]string{"HOME": tb.TempDir()}))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
 
-func repo(t testing.TB, name string) api.Repo {
+func repo(t *testing.T, name string) api.Repo {
 	t.Helper()
 	r, err := api.ParseRepo(name)
 	if err != nil {

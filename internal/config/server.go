@@ -74,7 +74,7 @@ func (s Server) WithDefaults() Server {
 
 // LoadServer returns the server's effective configuration. Every key can be set
 // by TEAMMEMD_SERVER_<SECTION>_<KEY>, or by a file that the same name with _FILE
-// gives. The error is a [Problems] and wraps [api.ErrConfig].
+// gives. The error is a [ProblemErrors] and wraps [api.ErrConfig].
 func LoadServer(in Input) (Effective[Server], error) {
 	var s Server
 	rows, err := load(&s, in, rules{defaults: serverDefaults(), prefix: serverEnv, check: func() []fault { return s.faults() }})

@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,9 +27,9 @@ type settings []setting
 
 // last returns the value that wins for a single-valued key.
 func (s settings) last(section, sub, key string) (string, bool) {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i].section == section && s[i].sub == sub && s[i].key == key {
-			return s[i].value, true
+	for _, x := range slices.Backward(s) {
+		if x.section == section && x.sub == sub && x.key == key {
+			return x.value, true
 		}
 	}
 	return "", false

@@ -107,11 +107,11 @@ func TestFromURLRefuses(t *testing.T) {
 
 // skeleton is the least that git itself takes for a repository, with one
 // origin.
-func skeleton(t testing.TB, dir, url string) {
-	t.Helper()
+func skeleton(tb testing.TB, dir, url string) {
+	tb.Helper()
 	for _, sub := range []string{"objects", "refs"} {
 		if err := os.MkdirAll(filepath.Join(dir, ".git", sub), 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(url)
@@ -120,7 +120,7 @@ func skeleton(t testing.TB, dir, url string) {
 		"config": "[remote \"origin\"]\n\turl = \"" + quoted + "\"\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, ".git", name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 }
