@@ -40,7 +40,8 @@ func callReplaceFile(replaced, replacement, backup string) error {
 	}
 	ok, _, err := replaceFile.Call(
 		uintptr(unsafe.Pointer(paths[0])), uintptr(unsafe.Pointer(paths[1])),
-		uintptr(unsafe.Pointer(paths[2])), 0, 0, 0)
+		uintptr(unsafe.Pointer(paths[2])), 0, 0, 0,
+	)
 	if ok != 0 {
 		return nil
 	}
