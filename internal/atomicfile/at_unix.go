@@ -28,3 +28,7 @@ func linkThenRemove(oldDir *os.File, oldName string, newDir *os.File, newName st
 	}
 	return unix.Unlinkat(int(oldDir.Fd()), oldName, 0)
 }
+
+func move(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
+	return unix.Renameat(int(oldDir.Fd()), oldName, int(newDir.Fd()), newName)
+}

@@ -64,3 +64,7 @@ func renameNoReplace(oldDir *os.File, oldName string, newDir *os.File, newName s
 	// Without MOVEFILE_REPLACE_EXISTING a taken name is an error.
 	return windows.MoveFileEx(from, to, windows.MOVEFILE_WRITE_THROUGH)
 }
+
+func move(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
+	return os.Rename(filepath.Join(oldDir.Name(), oldName), filepath.Join(newDir.Name(), newName))
+}

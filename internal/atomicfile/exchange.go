@@ -37,3 +37,12 @@ func RenameNoReplace(oldDir *os.File, oldName string, newDir *os.File, newName s
 	}
 	return nil
 }
+
+// Move renames as os.Rename does, replacing what has the new name, between open
+// directories. Links are not followed.
+func Move(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
+	if err := move(oldDir, oldName, newDir, newName); err != nil {
+		return &os.LinkError{Op: "rename", Old: oldName, New: newName, Err: err}
+	}
+	return nil
+}
