@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
 
@@ -117,19 +118,15 @@ func split(data []byte) (texts [][]byte, end int64, err error) {
 
 // commit makes a step durable, then takes it into memory.
 func (j *journal) commit(s *step) error {
-	encoded, err := s.encode().appendTo(nil)
-	if err != nil {
-		return err
-	}
 	if err := j.openFile(); err != nil {
 		return err
 	}
+	next := j.memory
 	if j.file == nil {
-		err = j.replace(encoded)
-	} else {
-		err = j.append(encoded)
+		next.Bases = maps.Clone(next.Bases)
+		apply(&next, s)
 	}
-	if err != nil {
+	if err := j.write(next, s); err != nil {
 		return fmt.Errorf("writing state %q: %w", j.path, err)
 	}
 	for _, k := range s.bases {
@@ -143,6 +140,18 @@ func (j *journal) commit(s *step) error {
 	apply(&j.memory, s)
 	j.compact()
 	return nil
+}
+
+// write appends a step, or replaces the file by next, which has it.
+func (j *journal) write(next api.Memory, s *step) error {
+	if j.file == nil {
+		return j.replace(next)
+	}
+	encoded, err := s.encode().appendTo(nil)
+	if err != nil {
+		return err
+	}
+	return j.append(encoded)
 }
 
 // openFile opens a file that was loaded, for appending.
@@ -194,21 +203,19 @@ func (j *journal) compact() {
 		return
 	}
 	before := j.end
-	if err := j.replace(nil); err != nil {
+	if err := j.replace(j.memory); err != nil {
 		j.retryAt = 2 * before
 		return
 	}
 	j.retryAt = 0
 }
 
-// replace writes the whole state, followed by more, to a new file in the place
-// of the old one.
-func (j *journal) replace(more []byte) error {
-	data, err := encode(j.memory)
+// replace writes a whole state to a new file in the place of the old one.
+func (j *journal) replace(memory api.Memory) error {
+	data, err := encode(memory)
 	if err != nil {
 		return err
 	}
-	data = append(data, more...)
 	if err := atomicfile.WriteFile(j.path, data, fileMode); err != nil {
 		return err
 	}

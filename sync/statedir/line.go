@@ -1,7 +1,6 @@
 package statedir
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -80,8 +79,7 @@ type keyed struct {
 
 func decodeStep(text []byte) (step, error) {
 	var s step
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if err := decoder.Decode(&s.line); err != nil {
+	if err := json.Unmarshal(text, &s.line); err != nil {
 		return step{}, err
 	}
 	s.bases = make([]keyed, 0, len(s.Bases))
