@@ -39,7 +39,7 @@ type Auth struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	looking sync.Mutex // held by the one goroutine that reads the generation
+	looking sync.Mutex // one reader of the generation at a time; never taken under mu
 
 	mu         sync.RWMutex // guards what follows
 	tokens     map[[32]byte]Grant
@@ -101,6 +101,20 @@ func (a *Auth) logReach(ctx context.Context, err error) {
 func (a *Auth) look(ctx context.Context) error {
 	a.looking.Lock()
 	defer a.looking.Unlock()
+	return a.lookLocked(ctx)
+}
+
+// freshen looks unless someone else just did.
+func (a *Auth) freshen(ctx context.Context) error {
+	a.looking.Lock()
+	defer a.looking.Unlock()
+	if a.fresh(a.now()) {
+		return nil
+	}
+	return a.lookLocked(ctx)
+}
+
+func (a *Auth) lookLocked(ctx context.Context) error {
 	began := a.now()
 	generation, err := a.creds.Generation(ctx)
 	if err != nil {
@@ -135,10 +149,7 @@ func (a *Auth) Changed() <-chan struct{} {
 // Healthy reports whether the credentials were readable a moment ago, and looks
 // when it does not know.
 func (a *Auth) Healthy(ctx context.Context) error {
-	if a.fresh(a.now()) {
-		return nil
-	}
-	return a.look(ctx)
+	return a.freshen(ctx)
 }
 
 func (a *Auth) fresh(now time.Time) bool {
@@ -177,7 +188,7 @@ func (a *Auth) grantOf(ctx context.Context, hash [32]byte) (Grant, error) {
 	fresh := isFresh(a.looked, now)
 	a.mu.RUnlock()
 	if !fresh {
-		if err := a.look(ctx); err != nil {
+		if err := a.freshen(ctx); err != nil {
 			return Grant{}, unavailable(err)
 		}
 		a.mu.RLock()
