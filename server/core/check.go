@@ -95,7 +95,7 @@ func check(request api.PushRequest, maxBytes int) (*proposal, error) {
 func (p *proposal) checkKey(name string) (api.Key, bool) {
 	key, err := api.ParseKey(name)
 	if err != nil {
-		p.refused.addReason(api.ErrKeyInvalid, name, err.Error())
+		p.refused.addReason(api.ErrKeyInvalid, name, strings.TrimPrefix(err.Error(), api.ErrKeyInvalid.Error()+": "))
 		return api.Key{}, false
 	}
 	return key, true

@@ -115,11 +115,8 @@ func MayWrite(role api.Role) error {
 
 // storeError turns what a backend returned into what travels.
 func storeError(doing string, err error) error {
-	switch {
-	case errors.Is(err, store.ErrNoRepo):
+	if errors.Is(err, store.ErrNoRepo) {
 		return NotFound()
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w: %s: %w", api.ErrUnavailable, doing, err)
 	}
 	return fmt.Errorf("%w: %s: %w", api.ErrUnavailable, doing, err)
 }

@@ -159,3 +159,6 @@ func (c *Core) Notice(ctx context.Context, repo api.Repo) (api.Notice, error) {
 	}
 	return view.Notice(), nil
 }
+
+// Matches reports whether this state meets m.
+func (v *View) Matches(m Match) bool { return m.holds(v.head.Version, v.sum) }
