@@ -12,8 +12,9 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-// ScanFunc finds secrets in one content. It may be called from several
-// goroutines. A *[api.HeldError] says that this content could not be judged and
+// ScanFunc finds secrets in one entry: in its content, and, reported with line
+// 0, in its key, which is text that travels as well. The key is "" for text that
+// is kept beside a write. It may be called from several goroutines. A *[api.HeldError] says that this content could not be judged and
 // must be refused; any other error that nothing can be judged now. Findings
 // carry no part of a value.
 type ScanFunc func(ctx context.Context, key, content string) ([]api.Finding, error)

@@ -90,10 +90,15 @@ func (c *Core) update(ctx context.Context, push Push, p *proposal, who rights, c
 	return nil, v, storeError("storing a write", err)
 }
 
-// audit records each allowance that a stored write relied on.
-func (c *Core) audit(ctx context.Context, push Push, version uint64, used []allowance) {
-	for _, a := range used {
+// audit records each finding that a stored write was allowed to have. A key in
+// which something was found is not repeated.
+func (c *Core) audit(ctx context.Context, push Push, version uint64, used []api.Finding) {
+	for _, f := range used {
+		key := f.Key
+		if f.Line == 0 {
+			key = withheld
+		}
 		c.o.Log.WarnContext(ctx, "finding was allowed by a person", "repo", push.Repo.String(), "version", version,
-			"key", a.key, "rule", a.rule, "token", push.Actor.Token)
+			"key", key, "rule", f.Rule, "token", push.Actor.Token)
 	}
 }

@@ -8,15 +8,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/teammem/teammemd/api"
-	"github.com/teammem/teammemd/server/store"
 )
 
 // allowance is a person's word that a finding is none.
 type allowance struct{ key, rule string }
 
 // scan judges contents and keys of a proposal. Entries with blocking findings
-// move to its refusal. It returns the allowances that were needed.
-func (c *Core) scan(ctx context.Context, p *proposal, allowed []api.Allowed) ([]allowance, error) {
+// move to its refusal. It returns the findings that were allowed.
+func (c *Core) scan(ctx context.Context, p *proposal, allowed []api.Allowed) ([]api.Finding, error) {
 	may := make(map[allowance]bool, len(allowed))
 	for _, a := range allowed {
 		may[allowance{a.Key, a.Rule}] = true
@@ -27,21 +26,20 @@ func (c *Core) scan(ctx context.Context, p *proposal, allowed []api.Allowed) ([]
 	group.SetLimit(cap(c.scanning))
 	for i, put := range p.puts {
 		group.Go(func() (err error) {
-			found[i], err = c.scanEntry(gctx, rules, put)
+			found[i], err = c.judge(gctx, rules, put.Key.String(), put.Content, put.Sum)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var used []allowance
+	var used []api.Finding
 	kept := p.puts[:0]
 	for i, put := range p.puts {
 		blocked := false
 		for _, f := range found[i] {
-			a := allowance{f.Key, f.Rule}
-			if f.Tier == tierAllowable && may[a] {
-				used = append(used, a)
+			if f.Tier == tierAllowable && may[allowance{f.Key, f.Rule}] {
+				used = append(used, f.Finding)
 				continue
 			}
 			blocked = true
@@ -55,27 +53,11 @@ func (c *Core) scan(ctx context.Context, p *proposal, allowed []api.Allowed) ([]
 	return used, nil
 }
 
-// scanEntry returns what blocks one entry: findings in its content, and in its
-// key, which is text that travels as well.
-func (c *Core) scanEntry(ctx context.Context, rules string, put store.Put) ([]fault, error) {
-	key := put.Key.String()
-	inContent, err := c.scanText(ctx, rules, key, put.Content, put.Sum)
-	if err != nil {
-		return nil, err
-	}
-	inKey, err := c.scanText(ctx, rules, key, key, api.SumString(key))
-	if err != nil {
-		return nil, err
-	}
-	for i := range inKey {
-		inKey[i].Line, inKey[i].Column = 0, 0 // not about a line
-	}
-	return append(inContent, inKey...), nil
-}
-
-// scanText scans one text unless it is known to be clean.
-func (c *Core) scanText(ctx context.Context, rules, key, text string, sum api.Checksum) ([]fault, error) {
-	if c.verdicts.clean(rules, sum) {
+// judge scans one key and its content, whose checksum is sum, unless the pair is
+// known to be clean. It returns what blocks it.
+func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Checksum) ([]fault, error) {
+	pair := api.Sum(append(sum[:], key...))
+	if c.verdicts.clean(rules, pair) {
 		return nil, nil
 	}
 	select {
@@ -84,7 +66,7 @@ func (c *Core) scanText(ctx context.Context, rules, key, text string, sum api.Ch
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: waiting to scan: %w", api.ErrUnavailable, ctx.Err())
 	}
-	found, err := c.o.Scan(ctx, key, text)
+	found, err := c.o.Scan(ctx, key, content)
 	var held *api.HeldError
 	if errors.As(err, &held) {
 		return []fault{{api.ErrRefused, api.Finding{Key: key, Rule: string(held.Reason), Reason: held.Detail}}}, nil
@@ -100,7 +82,7 @@ func (c *Core) scanText(ctx context.Context, rules, key, text string, sum api.Ch
 		}
 	}
 	if len(faults) == 0 {
-		c.verdicts.remember(rules, sum)
+		c.verdicts.remember(rules, pair)
 	}
 	return faults, nil
 }
@@ -114,7 +96,7 @@ func (c *Core) CleanText(ctx context.Context, text string) string {
 	if text == "" {
 		return ""
 	}
-	found, err := c.scanText(ctx, c.o.Rules(), "", text, api.SumString(text))
+	found, err := c.judge(ctx, c.o.Rules(), "", text, api.SumString(text))
 	if err != nil || len(found) > 0 {
 		return withheld
 	}

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"github.com/teammem/teammemd/api"
@@ -43,9 +42,11 @@ func keyConflicts(head *store.Head, v verdict, refused *refusal) {
 	for _, key := range v.retire {
 		retired[key] = true
 	}
+	var folded []byte
 	for i := range head.Items {
-		if key := head.Items[i].Key; !retired[key] {
-			fresh.meet(fold(key), key.String(), blame)
+		if key := head.Items[i].Key; len(retired) == 0 || !retired[key] {
+			folded = appendFold(folded[:0], key)
+			fresh.meet(folded, key.String(), blame)
 		}
 	}
 	for folded, keys := range fresh.byFold {
@@ -56,7 +57,7 @@ func keyConflicts(head *store.Head, v verdict, refused *refusal) {
 }
 
 func (n *newcomers) add(key api.Key) {
-	folded := fold(key)
+	folded := string(appendFold(nil, key))
 	n.byFold[folded] = append(n.byFold[folded], key.String())
 	for i := 0; i < len(folded); i++ {
 		if folded[i] == '/' {
@@ -72,18 +73,18 @@ const (
 )
 
 // meet compares one live key with all new ones.
-func (n *newcomers) meet(folded, key string, blame func(keys []string, reason, other string)) {
-	if twins, ok := n.byFold[folded]; ok {
+func (n *newcomers) meet(folded []byte, key string, blame func(keys []string, reason, other string)) {
+	if twins, ok := n.byFold[string(folded)]; ok {
 		blame(twins, reasonTwin, key)
 	}
-	if inside, ok := n.ancestors[folded]; ok {
+	if inside, ok := n.ancestors[string(folded)]; ok {
 		blame(inside, reasonFile, key)
 	}
-	for i := strings.IndexByte(folded, '/'); i >= 0 && i < len(folded); i++ {
-		if folded[i] != '/' {
+	for i, c := range folded {
+		if c != '/' {
 			continue
 		}
-		if files, ok := n.byFold[folded[:i]]; ok {
+		if files, ok := n.byFold[string(folded[:i])]; ok {
 			blame(files, reasonFolder, key)
 		}
 	}
@@ -100,13 +101,18 @@ func (n *newcomers) meetEachOther(folded, key string, twins []string, blame func
 	}
 }
 
-// fold is [api.Key.Fold] with a short way for ASCII, where folding is lowering.
-func fold(key api.Key) string {
-	s := key.String()
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return key.Fold()
+// appendFold appends [api.Key.Fold], with a short way for ASCII, where folding is
+// lowering.
+func appendFold(buf []byte, key api.Key) []byte {
+	start := len(buf)
+	for _, c := range []byte(key.String()) {
+		if c >= utf8.RuneSelf {
+			return append(buf[:start], key.Fold()...)
 		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		buf = append(buf, c)
 	}
-	return strings.ToLower(s)
+	return buf
 }
