@@ -39,6 +39,8 @@ type Local struct {
 	Key   Key
 	Sum   Checksum
 	Bytes int
+	// Modified is when the file last changed, by its own file system.
+	Modified time.Time
 }
 
 // HeldFile is a file that takes no part, and why.

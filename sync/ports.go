@@ -40,6 +40,11 @@ type Remote interface {
 	// Pull returns the contents of keys (nil: of all keys), each verified
 	// against its checksum. Keys that the server does not have are left out.
 	Pull(ctx context.Context, keys []api.Key) (api.Pulled, error)
+	// Follow calls notify with the server's position at once and after every
+	// change, lost or doubled ones included, until the connection ends or ctx
+	// does. [api.ErrNotFound] when the server offers no way to follow it: the
+	// engine then polls.
+	Follow(ctx context.Context, notify func(api.Position)) error
 }
 
 // State is what survives a restart. Every method is durable when it returns

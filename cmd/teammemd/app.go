@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// schema is the number that every JSON object of ours begins with; fields may
+// be added under the same number, never taken away.
+const schema = 1
+
+// app is one invocation: its streams, its environment, and the flags that every
+// verb has. Nothing below it reads os.Stdout, os.Stderr or the environment.
+type app struct {
+	in     io.Reader
+	out    io.Writer // results
+	err    io.Writer // talk
+	getenv func(string) string
+
+	json    bool
+	quiet   bool
+	verbose bool
+
+	// code is the exit code of a verb that ended well and still has something
+	// to say, such as [api.ExitHeld].
+	code int
+}
+
+func newApp(in io.Reader, out, errOut io.Writer, getenv func(string) string) *app {
+	return &app{in: in, out: out, err: errOut, getenv: getenv}
+}
+
+// run executes the command line and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	cmd := a.rootCommand()
+	cmd.SetArgs(args)
+	cmd.SetIn(a.in)
+	cmd.SetOut(a.out)
+	cmd.SetErr(a.err)
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		return a.fail(err)
+	}
+	return a.code
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "teammemd",
+		Short:         "Self-hosted team memory for coding agents",
+		Long:          "teammemd keeps the team's part of coding agents' memories equal on every\nmachine, and lets no secret travel with it.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	flags := cmd.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print one JSON object instead of text")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results and errors only")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more on standard error")
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return withHint(fmt.Errorf("%w: %w", api.ErrUsage, err), "see '%s --help'", c.CommandPath())
+	})
+	cmd.AddCommand(a.verbs()...)
+	usageArgs(cmd)
+	return cmd
+}
+
+// usageArgs makes wrong arguments a usage error, in every verb.
+func usageArgs(cmd *cobra.Command) {
+	check := cmd.Args
+	if check == nil {
+		check = cobra.NoArgs
+	}
+	if cmd.HasSubCommands() && cmd.Args == nil {
+		check = cobra.ArbitraryArgs
+	}
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return withHint(fmt.Errorf("%w: %w", api.ErrUsage, err), "see '%s --help'", c.CommandPath())
+		}
+		return nil
+	}
+	for _, sub := range cmd.Commands() {
+		usageArgs(sub)
+	}
+}
+
+// group is a verb that only has verbs below it.
+func group(use, short string, subs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, RunE: func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return withHint(fmt.Errorf("%w: %q is no verb of '%s'", api.ErrUsage, args[0], c.CommandPath()), "see '%s --help'", c.CommandPath())
+		}
+		return c.Help()
+	}}
+	cmd.AddCommand(subs...)
+	return cmd
+}
+
+// hinted is an error with a line that says what to do.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Unwrap() error { return h.error }
+
+// Hint returns what the user can do about it.
+func (h *hinted) Hint() string { return h.hint }
+
+func withHint(err error, format string, args ...any) error {
+	return &hinted{err, fmt.Sprintf(format, args...)}
+}
+
+// fail tells the user about err and returns the exit code.
+func (a *app) fail(err error) int {
+	code := api.ExitCode(err)
+	var hint interface{ Hint() string }
+	text := ""
+	if errors.As(err, &hint) {
+		text = hint.Hint()
+	}
+	// The sentinel's name in front of a usage error tells a person nothing.
+	message := strings.TrimPrefix(oneLine(err.Error()), api.ErrUsage.Error()+": ")
+	if a.json {
+		_ = a.printJSON(map[string]any{"schema": schema, "error": map[string]any{"message": message, "hint": text, "code": code}})
+	}
+	fmt.Fprintf(a.err, "teammemd: %s\n", message)
+	if text != "" {
+		fmt.Fprintf(a.err, "hint: %s\n", text)
+	}
+	return code
+}
+
+// oneLine joins what several errors said.
+func oneLine(s string) string {
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.Join(lines, "; ")
+}
+
+// printJSON writes one object as one line.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return nil
+}
+
+// printf writes a result.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+
+// sayf writes talk, unless --quiet.
+func (a *app) sayf(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.err, format, args...)
+	}
+}
+
+// worse makes code the exit code where it outranks the present one.
+func (a *app) worse(code int) { a.code = api.WorseExit(a.code, code) }
+
+// logger returns the log of a long-running verb: text on a terminal, JSON or
+// plain text elsewhere.
+func (a *app) logger(level slog.Level, asJSON bool) *slog.Logger {
+	if a.verbose {
+		level = min(level, slog.LevelDebug)
+	}
+	if a.quiet {
+		level = max(level, slog.LevelWarn)
+	}
+	switch {
+	case asJSON:
+		return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level}))
+	case isTerminal(a.err):
+		return slog.New(tint.NewHandler(a.err, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: a.getenv("NO_COLOR") != ""}))
+	default:
+		return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	}
+}
+
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// versionText is the version of this build, "devel" without one.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// version is set by the release build.
+var version string

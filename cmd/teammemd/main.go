@@ -1,0 +1,18 @@
+// Command teammemd is the self-hosted team memory for coding agents: the daemon
+// that keeps team directories in step, the companion server, and the commands to
+// look after both.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv).run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}

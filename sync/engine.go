@@ -1,0 +1,313 @@
+package sync
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// Options configure an [Engine]. Tree, Remote, State and Guard are required.
+type Options struct {
+	Tree   Tree
+	Remote Remote
+	State  State
+	Guard  Guard
+	Timing Timing
+	// OnDemand engines run only the cycles that [Engine.Sync] asks for and do
+	// not follow the server.
+	OnDemand bool
+	// Flush bounds the last push when Run is told to stop. Default 5 s.
+	Flush time.Duration
+	// Unsettled reports whether the directory changed and has not settled yet;
+	// nil for never. It is asked once, when Run is told to stop.
+	Unsettled func() bool
+	// Seed makes jitter repeatable; 0 draws one.
+	Seed   uint64
+	Logger *slog.Logger // nil for none
+}
+
+// Engine keeps one root in step with one repo. Its methods may be called from
+// any goroutine; [Engine.Run] must be running for Sync to return.
+type Engine struct {
+	opts Options
+	log  *slog.Logger
+
+	wake chan struct{} // capacity 1: the inbox has something
+
+	mu      sync.Mutex
+	inbox   []Event   // guarded by mu
+	report  Report    // guarded by mu: the core's last word
+	waiters []*waiter // guarded by mu
+}
+
+type waiter struct {
+	mode   Mode
+	posted bool
+	after  uint64 // satisfied by a cycle with a higher number
+	done   chan Report
+}
+
+// New returns an engine that does nothing until Run.
+func New(opts Options) *Engine {
+	if opts.Flush <= 0 {
+		opts.Flush = 5 * time.Second
+	}
+	if opts.Seed == 0 {
+		opts.Seed = rand.Uint64()
+	}
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Engine{opts: opts, log: log, wake: make(chan struct{}, 1), report: Report{Word: Pending}}
+}
+
+// Hint says that the directory changed and has settled; full asks for a reading
+// that trusts nothing remembered. It never blocks.
+func (e *Engine) Hint(full bool) { e.post(Hinted{full}) }
+
+// Pause stops cycles of its own accord, or lets them go on. Sync still works.
+func (e *Engine) Pause(paused bool) { e.post(SetPaused{paused}) }
+
+// Resolve says how to go on after the server was restored or replaced.
+func (e *Engine) Resolve(how Resolution) { e.post(Resolved{how}) }
+
+// Report returns the state as of the last step.
+func (e *Engine) Report() Report {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.report
+}
+
+func (e *Engine) post(event Event) {
+	e.mu.Lock()
+	e.inbox = append(e.inbox, event)
+	e.mu.Unlock()
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// syncTries bounds how many cycles one Sync makes of a root that keeps moving.
+const syncTries = 6
+
+// Sync runs a whole cycle now and returns its report; while something moves
+// during the cycle, it runs another, up to a handful, and adds up what they
+// moved. The error is ctx's; what went wrong in the cycle is in the report.
+func (e *Engine) Sync(ctx context.Context, mode Mode) (Report, error) {
+	mode.Manual = true
+	var total Report
+	for try := range syncTries {
+		w := &waiter{mode: mode, done: make(chan Report, 1)}
+		e.mu.Lock()
+		e.waiters = append(e.waiters, w)
+		e.mu.Unlock()
+		e.post(nil)
+		select {
+		case <-ctx.Done():
+			return total, context.Cause(ctx)
+		case r := <-w.done:
+			total = addUp(total, r)
+		}
+		if !total.Again || mode.DryRun || total.Err != nil || try == syncTries-1 {
+			break
+		}
+		if err := pause(ctx, e.opts.Timing.withDefaults().settle()/4); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// addUp returns the later report with the movements of both.
+func addUp(before, r Report) Report {
+	r.Sent += before.Sent
+	r.Received += before.Received
+	r.Restored += before.Restored
+	r.Took += before.Took
+	r.Conflicts = append(before.Conflicts, r.Conflicts...)
+	r.Unchanged = max(0, r.Unchanged-before.Sent-before.Received-before.Restored)
+	return r
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Run loads the state and keeps the root in step until ctx ends; then it pushes
+// what is still here, within the flush time, and returns nil. An error says
+// that the state cannot be read.
+func (e *Engine) Run(ctx context.Context) error {
+	memory, err := e.opts.State.Load(ctx)
+	if err != nil {
+		return err
+	}
+	core := NewCore(memory, e.opts.Timing, rand.New(rand.NewPCG(e.opts.Seed, 1)))
+	core.onDemand = e.opts.OnDemand
+
+	var following sync.WaitGroup
+	defer following.Wait()
+	if !e.opts.OnDemand {
+		following.Go(func() { e.follow(ctx) })
+	}
+	// An effect under way when ctx ends is finished, not torn: a batch that the
+	// server has accepted should be remembered as sent.
+	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	grace := context.AfterFunc(ctx, func() { time.AfterFunc(e.opts.Flush, abandon) })
+	defer grace()
+
+	for {
+		for _, event := range e.take(core) {
+			e.drive(work, core, event)
+		}
+		if err := e.sleep(ctx, core); err != nil {
+			break
+		}
+	}
+	e.flush(work, core)
+	return nil
+}
+
+// take empties the inbox. Waiters whose question was not put yet put it now.
+func (e *Engine) take(core *Core) []Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	events := make([]Event, 0, len(e.inbox)+1)
+	for _, event := range e.inbox {
+		if event != nil {
+			events = append(events, event)
+		}
+	}
+	e.inbox = nil
+	for _, w := range e.waiters {
+		if !w.posted {
+			w.posted, w.after = true, core.Cycles()
+			events = append(events, Asked{w.mode})
+		}
+	}
+	if len(events) == 0 {
+		events = append(events, Ticked{})
+	}
+	return events
+}
+
+// drive steps the core with event and with the answers to the effects that
+// follow from it, until the core has nothing to do.
+func (e *Engine) drive(ctx context.Context, core *Core, event Event) {
+	for effect := core.Step(time.Now(), event); ; {
+		e.publish(core)
+		if effect == nil {
+			return
+		}
+		effect = core.Step(time.Now(), e.perform(ctx, effect))
+	}
+}
+
+// publish makes the core's word visible and answers whoever waits for it.
+func (e *Engine) publish(core *Core) {
+	report := core.Report()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if report.Word != e.report.Word {
+		e.logWord(report)
+	}
+	e.report = report
+	keep := e.waiters[:0]
+	for _, w := range e.waiters {
+		if w.posted && core.Cycles() > w.after && !core.Pends(w.mode) {
+			w.done <- report
+			continue
+		}
+		keep = append(keep, w)
+	}
+	e.waiters = keep
+}
+
+// logWord writes one line per change of state.
+func (e *Engine) logWord(r Report) {
+	if r.Word == Syncing || r.Word == InSync && e.report.Word == Syncing {
+		return
+	}
+	if r.Err != nil {
+		e.log.Warn("state changed", "state", string(r.Word), "error", r.Err.Error())
+		return
+	}
+	e.log.Info("state changed", "state", string(r.Word))
+}
+
+// sleep waits for an event or the core's own time.
+func (e *Engine) sleep(ctx context.Context, core *Core) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var due <-chan time.Time
+	if at := core.Wake(); !at.IsZero() {
+		timer := time.NewTimer(time.Until(at))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.wake:
+	case <-due:
+	}
+	return nil
+}
+
+// flush pushes once more before the engine stops, so that an edit made a moment
+// ago does not wait for the next start.
+func (e *Engine) flush(ctx context.Context, core *Core) {
+	changed := core.Wants() || e.opts.Unsettled != nil && e.opts.Unsettled()
+	if e.opts.OnDemand || core.paused || core.failed != nil || !changed {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.opts.Flush)
+	defer cancel()
+	e.drive(ctx, core, Asked{Mode{NoPull: true, Manual: true}})
+}
+
+// follow keeps a connection that brings notices, with full jitter between
+// attempts, for as long as ctx lives.
+func (e *Engine) follow(ctx context.Context) {
+	wait := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(time.Second), backoff.WithRandomizationFactor(1),
+		backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0))
+	for ctx.Err() == nil {
+		up := false
+		err := e.opts.Remote.Follow(ctx, func(at api.Position) {
+			if !up {
+				up = true
+				wait.Reset()
+				e.post(Followed{true})
+			}
+			e.post(Noticed{at})
+		})
+		if up {
+			e.post(Followed{false})
+		}
+		next := wait.NextBackOff()
+		if errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrSignedOut) || errors.Is(err, api.ErrForbidden) {
+			next += time.Minute // nothing to follow for now; the polls go on
+		}
+		if pause(ctx, next) != nil {
+			return
+		}
+	}
+}

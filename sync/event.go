@@ -1,0 +1,161 @@
+package sync
+
+import (
+	"github.com/teammem/teammemd/api"
+)
+
+// Event is something that happened to an engine. The core learns of the world
+// through events only.
+type Event interface{ event() }
+
+// What the outside says.
+type (
+	// Hinted: the directory settled after a change. Full asks for a reading
+	// that trusts nothing remembered about files.
+	Hinted struct{ Full bool }
+	// Noticed: the server is at this position.
+	Noticed struct{ At api.Position }
+	// Followed: whether a connection that brings notices is up.
+	Followed struct{ Up bool }
+	// Asked: a person wants a cycle now.
+	Asked struct{ Mode Mode }
+	// Ticked: the time that [Core.Wake] named has come.
+	Ticked struct{}
+	// SetPaused stops cycles, or lets them go on.
+	SetPaused struct{ Paused bool }
+	// Resolved says how to go on after the server changed.
+	Resolved struct{ How Resolution }
+)
+
+// What became of an effect. Each answers the one effect that is under way.
+type (
+	// Scanned answers [Scan].
+	Scanned struct {
+		Snapshot api.Snapshot
+		Err      error
+	}
+	// Viewed answers [Look].
+	Viewed struct {
+		View *api.View
+		Err  error
+	}
+	// Inspected answers [Inspect], in the order of its keys.
+	Inspected struct {
+		Files []Inspection
+		Err   error // nothing can be judged now
+	}
+	// Sent answers [Send].
+	Sent struct {
+		Answer api.Pushed
+		Err    error
+	}
+	// Received answers [Receive].
+	Received struct {
+		Entries []Arrival
+		Invalid []string
+		Err     error
+	}
+	// Installed answers [Install].
+	Installed struct {
+		Saved   map[api.Key]string // ids of the copies asked for
+		Placed  []api.Placed       // by index of Install.Placements
+		Retired []error            // by index of Install.Retirements
+		Err     error              // a copy could not be saved; nothing was displaced
+	}
+	// Committed answers [Commit].
+	Committed struct{ Err error }
+)
+
+// Inspection is one local file, read and judged.
+type Inspection struct {
+	Key      api.Key
+	Loaded   api.Loaded
+	Findings []api.Finding
+	Err      error // of the reading, or a *[api.HeldError] of the guard
+}
+
+// Arrival is one entry from the server, judged.
+type Arrival struct {
+	api.Incoming
+	Findings []api.Finding
+	Refusal  *api.HeldError // the guard could not judge it
+}
+
+// Effect is what the core wants done next. At most one is under way.
+type Effect interface{ effect() }
+
+// The effects.
+type (
+	// Scan reads the tree.
+	Scan struct{ How api.Reading }
+	// Look asks the server for its hashes view.
+	Look struct{ Known api.Checksum }
+	// Inspect loads files and lets the guard judge the very bytes that would
+	// be sent.
+	Inspect struct {
+		Keys []api.Key
+		How  api.Reading
+	}
+	// Send pushes one batch.
+	Send struct{ Batch api.Batch }
+	// Receive pulls contents (nil: all) and lets the guard judge them.
+	Receive struct{ Keys []api.Key }
+	// Install saves copies, then displaces, in this order.
+	Install struct {
+		Copies      []api.SavedCopy
+		Placements  []api.Placement
+		Retirements []Retirement
+	}
+	// Commit makes a record durable.
+	Commit struct{ Record api.Record }
+)
+
+// Retirement takes one file out of the tree.
+type Retirement struct {
+	Key   api.Key
+	Known []api.Checksum
+}
+
+func (Hinted) event()    {}
+func (Noticed) event()   {}
+func (Followed) event()  {}
+func (Asked) event()     {}
+func (Ticked) event()    {}
+func (SetPaused) event() {}
+func (Resolved) event()  {}
+func (Scanned) event()   {}
+func (Viewed) event()    {}
+func (Inspected) event() {}
+func (Sent) event()      {}
+func (Received) event()  {}
+func (Installed) event() {}
+func (Committed) event() {}
+
+func (Scan) effect()    {}
+func (Look) effect()    {}
+func (Inspect) effect() {}
+func (Send) effect()    {}
+func (Receive) effect() {}
+func (Install) effect() {}
+func (Commit) effect()  {}
+
+// Mode says what one cycle does. The zero value does everything.
+type Mode struct {
+	NoPush bool
+	NoPull bool
+	DryRun bool // decide and count, change nothing
+	// Manual is a person's sync: it does not wait for files to settle, and
+	// tries again what the server refused before.
+	Manual bool
+}
+
+// Resolution says how to go on after the server was restored or replaced.
+type Resolution string
+
+// The resolutions.
+const (
+	// AcceptServer: every local text that differs becomes a saved copy.
+	AcceptServer Resolution = "accept-server"
+	// Reupload: every local text that differs is pushed.
+	Reupload Resolution = "reupload"
+)

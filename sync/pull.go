@@ -1,0 +1,189 @@
+package sync
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+)
+
+func (c *Core) nextPull() Effect {
+	cy := c.cycle
+	if cy.mode.DryRun {
+		return nil
+	}
+	if len(cy.bury) > 0 {
+		return c.nextBurial()
+	}
+	if len(cy.pull) == 0 {
+		return nil
+	}
+	if len(cy.pull) > receiveKeys && len(cy.pull) > len(c.view.Sums)/2 {
+		// Most of the repo: one answer is cheaper than many questions.
+		cy.asking, cy.pull = cy.pull, nil
+		return Receive{}
+	}
+	slices.SortFunc(cy.pull, api.Key.Compare) // conflicts joined behind
+	n := min(len(cy.pull), receiveKeys)
+	cy.asking, cy.pull = cy.pull[:n:n], cy.pull[n:]
+	return Receive{cy.asking}
+}
+
+func (c *Core) nextBurial() Effect {
+	cy := c.cycle
+	install := Install{}
+	for _, key := range cy.bury {
+		install.Retirements = append(install.Retirements, Retirement{key, known(c.memory.Bases[key])})
+	}
+	cy.bury, cy.install = nil, install
+	return install
+}
+
+// known lists what may be displaced without a saved copy.
+func known(b api.Base, more ...api.Checksum) []api.Checksum {
+	sums := slices.Clone(b.Ring)
+	for _, sum := range append(more, b.Sum) {
+		if !sum.IsZero() {
+			sums = append(sums, sum)
+		}
+	}
+	return sums
+}
+
+func (c *Core) onReceived(now time.Time, e Received) Effect {
+	cy := c.cycle
+	if e.Err != nil {
+		if errors.Is(e.Err, api.ErrNotFound) {
+			e.Err = api.ErrNoAccess
+		}
+		return c.end(now, e.Err)
+	}
+	asked := make(map[api.Key]bool, len(cy.asking))
+	for _, key := range cy.asking {
+		asked[key] = true
+	}
+	cy.asking = nil
+	for _, bad := range e.Invalid {
+		cy.stray = append(cy.stray, Held{Path: bad, Reason: api.HeldBadName,
+			Detail: "the server's answer for this key failed its checks; ask its maintainer to look"})
+		if key, err := api.ParseKey(bad); err == nil {
+			delete(asked, key)
+		}
+	}
+	install := Install{}
+	for _, entry := range e.Entries {
+		if asked[entry.Key] {
+			delete(asked, entry.Key)
+			c.arrived(now, entry, &install)
+		}
+	}
+	if len(asked) > 0 {
+		// Gone, or not valid, since the view was taken.
+		cy.again, c.view.Checksum = true, api.Checksum{}
+	}
+	if len(install.Placements) == 0 {
+		return c.next(now)
+	}
+	cy.install = install
+	return install
+}
+
+// arrived decides again about one key, by the content that came.
+func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
+	cy, key := c.cycle, entry.Key
+	if c.view.Sums[key] != entry.Sum {
+		c.view.Sums[key] = entry.Sum
+		c.view.Checksum = api.Checksum{} // it moved on; so may others have
+		cy.again = true
+	}
+	f := c.facts(key)
+	if len(entry.Findings) > 0 || entry.Refusal != nil {
+		f.Base.Bad = entry.Sum
+		c.remember(key, f.Base)
+		cy.held[key] = c.badHold(key)
+		return
+	}
+	if f.Base.Bad == entry.Sum {
+		f.Base.Bad = api.Checksum{}
+	}
+	action := Plan(f)
+	placement := api.Placement{Key: key, Content: entry.Content, Sum: entry.Sum, Modified: entry.Modified,
+		Expect: f.Local, Known: known(f.Base, entry.Sum)}
+	switch action {
+	case Pull, Restore:
+	case Displace:
+		mine, ok := cy.clash[key]
+		if !ok || mine.Sum != f.Local {
+			cy.again = true // it became a conflict just now: inspect it first
+			return
+		}
+		install.Copies = append(install.Copies, api.SavedCopy{Key: key, Content: mine.Content, Sum: mine.Sum, At: now, Why: "conflict"})
+		placement.Known = append(placement.Known, mine.Sum)
+	default:
+		c.carry(now, key, f, action)
+		return
+	}
+	install.Placements = append(install.Placements, placement)
+}
+
+func (c *Core) onInstalled(now time.Time, e Installed) Effect {
+	cy := c.cycle
+	if e.Err != nil {
+		return c.end(now, e.Err)
+	}
+	for i, placed := range e.Placed {
+		c.placed(now, cy.install.Placements[i], placed, e.Saved)
+	}
+	for i, err := range e.Retired {
+		key := cy.install.Retirements[i].Key
+		if err != nil {
+			cy.again = true
+			continue
+		}
+		c.remember(key, buriedAt(c.memory.Bases[key], c.view.Tombs[key]))
+		delete(cy.local, key)
+		cy.touched[key] = true
+		cy.tally.Received++
+	}
+	cy.install = Install{}
+	if c.needsCommit() {
+		return c.commit()
+	}
+	return c.next(now)
+}
+
+func (c *Core) placed(now time.Time, p api.Placement, outcome api.Placed, saved map[api.Key]string) {
+	cy := c.cycle
+	if id := saved[p.Key]; id != "" {
+		cy.saved = append(cy.saved, Conflict{ID: id, Key: p.Key, At: now})
+	}
+	if outcome.Saved != "" {
+		cy.saved = append(cy.saved, Conflict{ID: outcome.Saved, Key: p.Key, At: now})
+	}
+	var unfit *api.HeldError
+	switch {
+	case outcome.Err == nil:
+	case errors.As(outcome.Err, &unfit):
+		cy.held[p.Key] = Held{Key: p.Key, Path: p.Key.String(), Reason: unfit.Reason, Detail: unfit.Detail}
+		return
+	case errors.Is(outcome.Err, api.ErrUnsettled):
+		cy.again = true
+		return
+	default:
+		cy.again = true
+		cy.placeErr = outcome.Err
+		return
+	}
+	base := c.memory.Bases[p.Key]
+	if base.Sum == p.Sum {
+		cy.tally.Restored++
+	} else {
+		cy.tally.Received++
+		cy.record.LastPull = now
+	}
+	delete(c.missing, p.Key)
+	c.remember(p.Key, agreedOn(base, p.Sum))
+	cy.local[p.Key] = api.Local{Key: p.Key, Sum: p.Sum, Bytes: len(p.Content)}
+	cy.touched[p.Key] = true
+}

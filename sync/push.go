@@ -1,0 +1,295 @@
+package sync
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// next returns the effect that brings the cycle on: commit what is agreed,
+// inspect and send until nothing is left to send, then receive and install.
+func (c *Core) next(now time.Time) Effect {
+	if effect := c.nextPush(); effect != nil {
+		return effect
+	}
+	if effect := c.nextPull(); effect != nil {
+		return effect
+	}
+	if c.needsCommit() {
+		return c.commit()
+	}
+	return c.end(now, nil)
+}
+
+func (c *Core) nextPush() Effect {
+	cy := c.cycle
+	if cy.readOnly != nil {
+		cy.outgoing, cy.batches = nil, nil
+	}
+	if cy.mode.DryRun {
+		return c.nextInspection()
+	}
+	if len(cy.batches) == 0 && len(cy.outgoing) > 0 {
+		batch, rest := Pack(cy.outgoing, api.MaxBatchBytes)
+		// The tail waits for the next inspection, so that batches are full.
+		if len(rest) > 0 || len(cy.inspect) == 0 {
+			cy.batches, cy.outgoing = [][]api.Outgoing{batch}, rest
+		}
+	}
+	if len(cy.batches) > 0 {
+		return c.send()
+	}
+	return c.nextInspection()
+}
+
+func (c *Core) send() Effect {
+	cy := c.cycle
+	last := len(cy.batches) - 1
+	cy.sending, cy.batches = cy.batches[last], cy.batches[:last]
+	batch := api.Batch{Entries: cy.sending}
+	if c.view.Base {
+		batch.IfMatch = c.view.Checksum
+	}
+	return Send{batch}
+}
+
+func (c *Core) nextInspection() Effect {
+	cy := c.cycle
+	if len(cy.inspect) == 0 {
+		return nil
+	}
+	n, bytes := 0, 0
+	for n < len(cy.inspect) && n < inspectFiles && bytes < inspectBytes {
+		bytes += cy.local[cy.inspect[n]].Bytes
+		n++
+	}
+	keys := cy.inspect[:n:n]
+	cy.inspect = cy.inspect[n:]
+	return Inspect{keys, api.Reading{Settle: c.timing.settle(), Twice: cy.mode.Manual}}
+}
+
+func (c *Core) onInspected(now time.Time, e Inspected) Effect {
+	if e.Err != nil {
+		return c.end(now, e.Err)
+	}
+	for _, file := range e.Files {
+		c.inspected(now, file)
+	}
+	return c.next(now)
+}
+
+// inspected decides again about one key, by the bytes that were read and
+// judged just now.
+func (c *Core) inspected(now time.Time, file Inspection) {
+	cy, key := c.cycle, file.Key
+	var unfit *api.HeldError
+	switch {
+	case errors.Is(file.Err, fs.ErrNotExist):
+		delete(cy.local, key)
+		cy.again = true
+		return
+	case errors.Is(file.Err, api.ErrUnsettled):
+		cy.held[key] = Held{Key: key, Path: key.String(), Reason: api.HeldUnstable, Detail: "the file is still being written"}
+		cy.again = true
+		return
+	case errors.As(file.Err, &unfit):
+		cy.held[key] = Held{Key: key, Path: key.String(), Reason: unfit.Reason, Detail: unfit.Detail}
+		return
+	case file.Err != nil:
+		cy.held[key] = Held{Key: key, Path: key.String(), Reason: api.HeldUnreadable, Detail: "the file could not be read"}
+		return
+	}
+	cy.local[key] = api.Local{Key: key, Sum: file.Loaded.Sum, Bytes: len(file.Loaded.Content), Modified: cy.local[key].Modified}
+	f := c.facts(key)
+	action := Plan(f)
+	if (action == Push || action == Displace) && len(file.Findings) > 0 {
+		cy.held[key] = secretHold(key, file.Findings)
+		return
+	}
+	switch action {
+	case Push:
+		cy.outgoing = append(cy.outgoing, api.Outgoing{Key: key, Content: file.Loaded.Content, Sum: f.Local, Expect: f.Remote.String()})
+	case Displace:
+		cy.clash[key] = file.Loaded
+		cy.pull = append(cy.pull, key)
+	default:
+		c.carry(now, key, f, action)
+	}
+}
+
+func secretHold(key api.Key, findings []api.Finding) Held {
+	first := findings[0]
+	return Held{Key: key, Path: key.String(), Reason: api.HeldSecret, Detail: first.Reason,
+		Line: first.Line, Column: first.Column, Rule: first.Rule, Tier: first.Tier, More: len(findings) - 1}
+}
+
+func (c *Core) onSent(now time.Time, e Sent) Effect {
+	if e.Err != nil {
+		return c.sendFailed(now, e.Err)
+	}
+	cy := c.cycle
+	ignored := make(map[api.Key]bool, len(e.Answer.Ignored))
+	for _, key := range e.Answer.Ignored {
+		ignored[key] = true
+	}
+	stale := false
+	for _, sent := range cy.sending {
+		if ignored[sent.Key] {
+			stale = true // it is retired there: the next view says so
+			continue
+		}
+		c.remember(sent.Key, agreedOn(c.memory.Bases[sent.Key], sent.Sum))
+		c.view.Sums[sent.Key] = sent.Sum
+		delete(c.view.Tombs, sent.Key)
+		cy.touched[sent.Key] = true
+		cy.tally.Sent++
+	}
+	if c.view.Version == 0 && c.view.Epoch == "" {
+		c.view.Epoch = e.Answer.Epoch // our write made the repo
+	}
+	if other := e.Answer.Epoch != c.view.Epoch; other || e.Answer.Version > c.view.Version+1 || e.Answer.Version < c.view.Version {
+		// Somebody else wrote as well, or the server was set back under our
+		// hands. The position stays, so that the next look can tell.
+		stale = true
+	} else {
+		c.view.Version = e.Answer.Version
+	}
+	c.view.Checksum = e.Answer.Checksum
+	if stale {
+		cy.again, c.view.Checksum = true, api.Checksum{} // the view is not complete
+	}
+	cy.record.LastPush = now
+	cy.sending = nil
+	return c.commit()
+}
+
+// sendFailed sorts out a batch that was not accepted. Whatever the server
+// objects to is held by itself; the rest goes on.
+func (c *Core) sendFailed(now time.Time, err error) Effect {
+	var refusal *api.Error
+	if !errors.As(err, &refusal) {
+		return c.end(now, err)
+	}
+	switch {
+	case errors.Is(err, api.ErrPrecondition):
+		return c.lostRace(now, err)
+	case errors.Is(err, api.ErrForbidden):
+		c.cycle.readOnly = err
+		return c.next(now)
+	case errors.Is(err, api.ErrNotFound):
+		return c.end(now, api.ErrNoAccess)
+	case errors.Is(err, api.ErrTooManyEntries):
+		c.refuse(c.cycle.sending, refusal, func(o api.Outgoing) bool { return o.Expect == "" })
+	case isVerdict(err):
+		c.isolate(refusal)
+	default:
+		return c.end(now, err)
+	}
+	c.cycle.sending = nil
+	return c.next(now)
+}
+
+// isVerdict reports whether err is about a batch's content, so that sending
+// the same again cannot help.
+func isVerdict(err error) bool {
+	for _, verdict := range []error{
+		api.ErrBadRequest, api.ErrKeyInvalid, api.ErrKeyConflict, api.ErrKeyRetired, api.ErrSecretFound,
+		api.ErrRedacted, api.ErrRefused, api.ErrEntryTooLarge, api.ErrBodyTooLarge,
+	} {
+		if errors.Is(err, verdict) {
+			return true
+		}
+	}
+	return false
+}
+
+// isolate finds the keys that a verdict is about: those that it names, or, where
+// it names none, by halving the batch until one is left.
+func (c *Core) isolate(refusal *api.Error) {
+	cy := c.cycle
+	named := make(map[string]bool)
+	for _, finding := range refusal.Details.Findings {
+		named[finding.Key] = true
+	}
+	before := len(cy.sending)
+	rest := slices.DeleteFunc(slices.Clone(cy.sending), func(o api.Outgoing) bool { return named[o.Key.String()] })
+	switch {
+	case len(rest) < before:
+		c.refuse(cy.sending, refusal, func(o api.Outgoing) bool { return named[o.Key.String()] })
+	case before == 1:
+		c.refuse(cy.sending, refusal, func(api.Outgoing) bool { return true })
+	default:
+		half := before / 2
+		cy.batches = append(cy.batches, rest[half:], rest[:half:half])
+	}
+}
+
+// refuse holds those of entries that match and puts the others back in front.
+func (c *Core) refuse(entries []api.Outgoing, refusal *api.Error, match func(api.Outgoing) bool) {
+	cy := c.cycle
+	var rest []api.Outgoing
+	for _, o := range entries {
+		if !match(o) {
+			rest = append(rest, o)
+			continue
+		}
+		c.holdRefused(o, refusal)
+	}
+	switch {
+	case len(rest) == len(entries):
+		// Nothing matched: hold the whole batch rather than send it for ever.
+		for _, o := range entries {
+			c.holdRefused(o, refusal)
+		}
+	case len(rest) > 0:
+		cy.batches = append(cy.batches, rest)
+	}
+}
+
+// holdRefused holds one key for what the server said of it.
+func (c *Core) holdRefused(o api.Outgoing, refusal *api.Error) {
+	held := Held{Key: o.Key, Path: o.Key.String(), Reason: api.HeldRefusedByServer, Detail: refusal.Message}
+	if held.Detail == "" {
+		held.Detail = refusal.Err.Error()
+	}
+	for _, finding := range refusal.Details.Findings {
+		if finding.Key == o.Key.String() {
+			held.Line, held.Column, held.Rule, held.Tier = finding.Line, finding.Column, finding.Rule, finding.Tier
+			held.Detail = finding.Reason
+			break
+		}
+	}
+	c.cycle.held[o.Key] = held
+	c.refused[o.Key] = verdict{o.Sum, held}
+}
+
+// lostRace plans again on a fresh view, after a moment that keeps two clients
+// from losing to each other for ever.
+func (c *Core) lostRace(now time.Time, err error) Effect {
+	cy := c.cycle
+	cy.sending = nil
+	cy.retries++
+	if cy.retries > maxRetries {
+		cy.again = true
+		return c.end(now, err)
+	}
+	cy.raced = true
+	if c.needsCommit() {
+		return c.commit()
+	}
+	return c.pauseForRace(now)
+}
+
+// raceWait is the widest wait after the first lost race; it doubles.
+const raceWait = 50 * time.Millisecond
+
+func (c *Core) pauseForRace(now time.Time) Effect {
+	cy := c.cycle
+	wait := time.Duration(c.rand.Float64() * float64(raceWait<<cy.retries))
+	cy.raced, cy.resumeAt = false, now.Add(wait)
+	c.wakeAt = cy.resumeAt
+	return nil
+}

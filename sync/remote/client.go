@@ -1,0 +1,250 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// maxAnswerBytes bounds what a client reads of one answer, in bytes: twenty
+// thousand entries of their largest size do not fit, but neither does a memory.
+const maxAnswerBytes = 1 << 30
+
+// Options configure a [Client]. URL and Repo are required.
+type Options struct {
+	// URL is the server's base, with or without a path prefix.
+	URL  string
+	Repo api.Repo
+	// Token carries the bearer token; nil sends none.
+	Token oauth2.TokenSource
+	// Actor is sent with every write; its Token part is not.
+	Actor api.Actor
+	// Transport is nil for one of our own, with [api.ClientTimeout] on the way to
+	// an answer's first byte.
+	Transport http.RoundTripper
+	// UserAgent, for example "teammemd/1.0".
+	UserAgent string
+}
+
+// Client talks to one server about one repo. It is safe for concurrent use.
+type Client struct {
+	base   *url.URL
+	repo   api.Repo
+	actor  api.Actor
+	agent  string
+	http   *http.Client
+	ours   atomic.Bool // the server speaks our additions
+	stream time.Duration
+}
+
+// New returns a client. It makes no request. A URL that is none wraps
+// [api.ErrUsage].
+func New(opts Options) (*Client, error) {
+	base, err := ParseURL(opts.URL)
+	if err != nil {
+		return nil, err
+	}
+	transport := opts.Transport
+	if transport == nil {
+		transport = NewTransport()
+	}
+	if opts.Token != nil {
+		transport = &oauth2.Transport{Source: opts.Token, Base: transport}
+	}
+	return &Client{
+		base:  base,
+		repo:  opts.Repo,
+		actor: opts.Actor,
+		agent: opts.UserAgent,
+		http: &http.Client{
+			Transport: transport,
+			// A redirect could carry the token elsewhere; a server says its own
+			// address.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		stream: 2*api.Heartbeat + 5*time.Second,
+	}, nil
+}
+
+// NewTransport returns a transport with deadlines on every step but the body of
+// a stream.
+func NewTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:   10 * time.Second,
+		ResponseHeaderTimeout: api.MaxWait + 10*time.Second,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConnsPerHost:   4,
+		ForceAttemptHTTP2:     true,
+	}
+}
+
+// ParseURL checks a server's base URL. Credentials in it are refused: they
+// would end up in lists and logs.
+func ParseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(s, "/"))
+	switch {
+	case err != nil, u.Host == "", u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%w: the server's address is http://host:port or https://host", api.ErrUsage)
+	case u.User != nil:
+		return nil, fmt.Errorf("%w: take the name and password out of the server's address; give the token by --token-file", api.ErrUsage)
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("%w: the server's address has a query or fragment", api.ErrUsage)
+	}
+	return u, nil
+}
+
+// request builds one request. path begins with a slash.
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Request, error) {
+	u := *c.base
+	u.Path += path
+	u.RawQuery = query.Encode()
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), reader)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", api.ErrUsage, "the server's address cannot be used")
+	}
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+		c.setActor(req.Header)
+	}
+	if c.agent != "" {
+		req.Header.Set("User-Agent", c.agent)
+	}
+	return req, nil
+}
+
+func (c *Client) setActor(h http.Header) {
+	for name, value := range map[string]string{
+		api.HeaderActorPerson: c.actor.Person, api.HeaderActorDevice: c.actor.Device,
+		api.HeaderActorAgent: c.actor.Agent, api.HeaderActorSession: c.actor.Session,
+	} {
+		if value != "" {
+			h.Set(name, url.PathEscape(value))
+		}
+	}
+}
+
+// do sends a request within [api.ClientTimeout] and returns the answer with its
+// body read. Transport errors are [api.ErrOffline].
+func (c *Client) do(req *http.Request) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), api.ClientTimeout)
+	defer cancel()
+	resp, err := c.http.Do(req.WithContext(ctx))
+	if err != nil {
+		return nil, nil, offline(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: the answer broke off", api.ErrOffline)
+	}
+	if len(body) > maxAnswerBytes {
+		return nil, nil, fmt.Errorf("%w: the answer is larger than %d bytes", api.ErrBadAnswer, maxAnswerBytes)
+	}
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusNotModified {
+		c.ours.Store(isOurs(resp))
+	}
+	return resp, body, nil
+}
+
+// isOurs reports whether the answer came from a server with our additions.
+func isOurs(resp *http.Response) bool { return resp.Header.Get(api.HeaderProtocol) != "" }
+
+// offline describes a transport error without the URL, which may hold a repo's
+// name that does not belong in logs of other people.
+func offline(err error) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	var token *oauth2.RetrieveError
+	if errors.As(err, &token) {
+		return fmt.Errorf("%w: the sign-in could not be renewed", api.ErrSignedOut)
+	}
+	return fmt.Errorf("%w: %w", api.ErrOffline, err)
+}
+
+// call sends a request and decodes a 200 into out. Every other status is an
+// error; a 304 is reported by status alone.
+func (c *Client) call(req *http.Request, out any) (*http.Response, error) {
+	resp, body, err := c.do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusNotModified {
+		return resp, nil
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	isJSON := kind == "application/json"
+	if resp.StatusCode != http.StatusOK {
+		return nil, refusal(resp, body, isJSON)
+	}
+	if !isJSON {
+		return nil, fmt.Errorf("%w: it sent %s instead of JSON; a proxy or sign-in page may be in between", api.ErrBadAnswer, describe(kind))
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return nil, fmt.Errorf("%w: its JSON is damaged or of another kind", api.ErrBadAnswer)
+	}
+	return resp, nil
+}
+
+func describe(kind string) string {
+	if kind == "" {
+		return "no content type"
+	}
+	return kind
+}
+
+// refusal turns an answer that is no 200 into an error.
+func refusal(resp *http.Response, body []byte, isJSON bool) error {
+	var wire api.ErrorBody
+	if isJSON {
+		_ = json.Unmarshal(body, &wire) // a damaged body leaves the status, which is enough
+	}
+	if !isJSON && resp.StatusCode < 500 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusTooManyRequests {
+		// Our statuses come with JSON. Without it somebody else is talking, and a
+		// 404 of a proxy must not read as "no data yet".
+		return fmt.Errorf("%w: it answered status %d without JSON; a proxy may be in between", api.ErrBadAnswer, resp.StatusCode)
+	}
+	e := api.FromWire(resp.StatusCode, wire)
+	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	return e
+}
+
+// maxRetryAfter caps what a server may ask of a client.
+const maxRetryAfter = time.Hour
+
+// retryAfter reads the header of RFC 9110, section 10.2.3: seconds or a date.
+func retryAfter(value string, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	if seconds, err := strconv.Atoi(value); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		wait = at.Sub(now)
+	}
+	return max(0, min(wait, maxRetryAfter))
+}

@@ -1,0 +1,258 @@
+package sync
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// Report is what a person is told about a root. It is a value: a later cycle
+// does not change it.
+type Report struct {
+	Word Word
+	Tally
+	// Unchanged counts files that were and are equal on both sides.
+	Unchanged int
+	// Pending counts keys that still have to travel, held ones left out.
+	Pending   int
+	Held      []Held     // sorted by path
+	Conflicts []Conflict // saved copies that this cycle made
+	Position  api.Position
+	LastPush  time.Time
+	LastPull  time.Time
+	NextRetry time.Time // zero unless a failure is waited out
+	Took      time.Duration
+	// Again is true when something moved during the cycle, so that another one
+	// follows by itself.
+	Again bool
+	// Err is what ended the cycle, nil for a cycle that ran through.
+	Err error
+}
+
+// Tally counts what one cycle moved, in keys.
+type Tally struct {
+	Sent     int
+	Received int // retirements included
+	Restored int // deleted here, brought back
+}
+
+// Held is one thing that stays local, and why.
+type Held struct {
+	Key    api.Key // zero when the name is no key
+	Path   string
+	Reason api.Reason
+	Detail string // one clause for people, without content
+	Line   int    // 1-based, 0 = not about a line
+	Column int    // 1-based, in bytes
+	Rule   string
+	Tier   string
+	More   int // further findings in the same file
+}
+
+// Conflict is one saved copy.
+type Conflict struct {
+	ID  string
+	Key api.Key
+	At  time.Time
+}
+
+// Report returns what the last cycle found.
+func (c *Core) Report() Report {
+	r := c.report
+	if c.failed != nil || r.Again {
+		r.NextRetry = c.notBefore
+	}
+	return r
+}
+
+func (c *Core) needsCommit() bool {
+	r := c.cycle.record
+	return len(r.Bases) > 0 || r.View != nil || !r.LastPush.IsZero() || !r.LastPull.IsZero()
+}
+
+func (c *Core) commit() Effect { return Commit{c.cycle.record} }
+
+// onCommitted makes the record the memory. A base counts only once it is
+// durable: until then a crash must find the old one.
+func (c *Core) onCommitted(now time.Time, e Committed) Effect {
+	cy := c.cycle
+	if e.Err != nil {
+		return c.end(now, e.Err)
+	}
+	for key, base := range cy.record.Bases {
+		if isBlank(base) {
+			delete(c.memory.Bases, key)
+			continue
+		}
+		c.memory.Bases[key] = base
+	}
+	if view := cy.record.View; view != nil {
+		c.memory.Epoch, c.memory.Version = view.Epoch, view.Version
+	}
+	if !cy.record.LastPush.IsZero() {
+		c.memory.LastPush = cy.record.LastPush
+	}
+	if !cy.record.LastPull.IsZero() {
+		c.memory.LastPull = cy.record.LastPull
+	}
+	cy.record = api.Record{}
+	switch {
+	case cy.ending:
+		return c.finish(now, cy.err)
+	case cy.raced:
+		return c.pauseForRace(now)
+	}
+	return c.next(now)
+}
+
+// end brings the cycle to its end: what was agreed is committed first, the
+// server's position with it.
+func (c *Core) end(now time.Time, err error) Effect {
+	cy := c.cycle
+	if cy.ending {
+		return c.finish(now, errors.Join(cy.err, err)) // the commit itself failed
+	}
+	cy.ending, cy.err = true, err
+	if err == nil && !cy.mode.DryRun && c.view != nil {
+		at := api.Position{Epoch: c.view.Epoch, Version: c.view.Version}
+		if at != (api.Position{Epoch: c.memory.Epoch, Version: c.memory.Version}) {
+			cy.record.View = &at
+		}
+	}
+	if c.needsCommit() {
+		return c.commit()
+	}
+	return c.finish(now, err)
+}
+
+// finish reports, and schedules what is left to do.
+func (c *Core) finish(now time.Time, err error) Effect {
+	cy := c.cycle
+	if err == nil {
+		err = errors.Join(cy.readOnly, cy.placeErr)
+	}
+	c.failed = err
+	c.report = c.describe(now, err)
+	c.cycle = nil
+	c.done++
+	switch {
+	case cy.mode.DryRun:
+		c.dirty = true
+	case err != nil:
+		c.retryLater(now, err)
+	case cy.again:
+		// Something moved meanwhile: files settle within the debounce, and a
+		// race was waited out already. The wait doubles should it not settle.
+		c.dirty, c.notBefore = true, now.Add(c.timing.settle()<<min(c.unrest, 7))
+		c.unrest++
+	default:
+		c.unrest = 0
+	}
+	if err == nil {
+		c.wait.Reset()
+	}
+	return nil
+}
+
+func (c *Core) describe(now time.Time, err error) Report {
+	cy := c.cycle
+	r := Report{
+		Tally:     cy.tally,
+		Conflicts: cy.saved,
+		LastPush:  c.memory.LastPush,
+		LastPull:  c.memory.LastPull,
+		Position:  api.Position{Epoch: c.memory.Epoch, Version: c.memory.Version},
+		Took:      now.Sub(cy.begun),
+		Again:     cy.again,
+		Err:       err,
+	}
+	if c.view != nil {
+		for _, bad := range c.view.Invalid {
+			r.Held = append(r.Held, Held{Path: bad, Reason: api.HeldBadName,
+				Detail: "the server sent a key that is not safe to use as a path; ask its maintainer to retire it"})
+		}
+	}
+	r.Held = append(r.Held, cy.stray...)
+	for _, held := range cy.unfit {
+		r.Held = append(r.Held, held)
+	}
+	for _, held := range cy.held {
+		r.Held = append(r.Held, held)
+	}
+	slices.SortFunc(r.Held, func(a, b Held) int { return strings.Compare(a.Path, b.Path) })
+	r.Unchanged, r.Pending = c.count()
+	if cy.mode.DryRun {
+		r.Sent, r.Received = len(cy.outgoing), len(cy.pull)+len(cy.bury)
+	}
+	r.Word = c.word(err, r.Pending)
+	return r
+}
+
+// count tells how many keys rest and how many still have to travel.
+func (c *Core) count() (unchanged, pending int) {
+	cy := c.cycle
+	if c.view == nil {
+		for key, file := range cy.local {
+			if c.memory.Bases[key].Sum == file.Sum {
+				unchanged++
+			} else if _, held := cy.held[key]; !held {
+				pending++
+			}
+		}
+		return unchanged, pending
+	}
+	for _, key := range c.allKeys() {
+		if _, held := cy.held[key]; held || cy.touched[key] && c.memory.Bases[key].Sum == cy.local[key].Sum {
+			continue
+		}
+		switch Plan(c.facts(key)) {
+		case Nothing:
+			if file, here := cy.local[key]; here && file.Sum == c.memory.Bases[key].Sum {
+				unchanged++
+			}
+		case Push, Pull, Restore, Displace, Bury:
+			pending++
+		}
+	}
+	return unchanged, pending
+}
+
+// word sums up a cycle.
+func (c *Core) word(err error, pending int) Word {
+	switch {
+	case errors.Is(err, api.ErrRootMissing):
+		return RootMissing
+	case errors.Is(err, api.ErrServerChanged):
+		return ServerChanged
+	case errors.Is(err, api.ErrSignedOut):
+		return SignedOut
+	case errors.Is(err, api.ErrNoAccess), errors.Is(err, api.ErrForbidden):
+		return NoAccess
+	case errors.Is(err, api.ErrPrecondition):
+		return Pending
+	case api.ExitCode(err) == api.ExitTempFail:
+		return Offline
+	case err != nil:
+		return Halted
+	case c.paused:
+		return Paused
+	case pending > 0 || c.cycle.again:
+		return Pending
+	}
+	return InSync
+}
+
+// refreshWord keeps the word true between reports.
+func (c *Core) refreshWord() {
+	switch {
+	case c.paused:
+		c.report.Word = Paused
+	case c.cycle != nil && c.failed == nil:
+		c.report.Word = Syncing
+	case c.report.Word == Paused:
+		c.report.Word = Pending
+	}
+}
