@@ -60,7 +60,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 		e.cert = &certificate{}
 		e.cert.current.Store(pair)
 	}
-	backend, err := openServing(ctx, c.Data, log)
+	backend, err := openServing(ctx, c.Data)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -129,7 +128,7 @@ func endOf(t auth.Token) string {
 // withTokens opens the tokens of the store in dir, beside a server that may be
 // running on it.
 func (a *app) withTokens(ctx context.Context, dir string, use func(*auth.Auth) error) error {
-	backend, err := openBeside(ctx, dir, slog.New(slog.DiscardHandler))
+	backend, err := openBeside(ctx, dir)
 	if err != nil {
 		return err
 	}
