@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"sync"
@@ -88,14 +89,20 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 	return e, nil
 }
 
+// addressInUse is EADDRINUSE as Windows says it; package syscall translates it
+// on no system.
+const addressInUse = syscall.Errno(10048)
+
 // listen opens the port.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, addressInUse):
 		return nil, withHint(fmt.Errorf("listening on %s: another program has this port", addr), "any free port: --listen 127.0.0.1:0")
-	}
-	if err != nil {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, withHint(fmt.Errorf("%w: listening on %s: this user may not use the port", api.ErrConfig, addr), "use a port above 1023, such as --listen 127.0.0.1:8787")
+	case err != nil:
 		return nil, fmt.Errorf("listening on %s: %w", addr, err)
 	}
 	return ln, nil

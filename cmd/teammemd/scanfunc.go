@@ -43,17 +43,5 @@ func verdictError(err error) error {
 	if !errors.As(err, &refusal) {
 		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
-	return &api.HeldError{Reason: heldReason(refusal.Reason), Detail: refusal.Detail}
-}
-
-// heldReason is the reason under which a refused text is held. One that is not
-// known is held as well.
-func heldReason(reason string) api.Reason {
-	switch reason {
-	case scanner.NotText:
-		return api.HeldNotText
-	case scanner.TooLarge:
-		return api.HeldTooLarge
-	}
-	return api.HeldUnreadable
+	return &api.HeldError{Reason: api.Reason(refusal.Reason), Detail: refusal.Detail}
 }

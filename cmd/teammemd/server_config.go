@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"math"
 
 	"github.com/spf13/cobra"
 
-	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server"
 	"github.com/teammem/teammemd/server/auth"
@@ -83,6 +81,3 @@ func rateOf(l config.Limits) float64 {
 	}
 	return float64(l.RatePerSecond)
 }
-
-// isConfig reports whether err says that the configuration is at fault.
-func isConfig(err error) bool { return errors.Is(err, api.ErrConfig) }

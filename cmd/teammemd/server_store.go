@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
@@ -40,8 +41,8 @@ func explainStore(dir string, err error) error {
 		return withHint(fmt.Errorf("%w: another server serves %s", api.ErrAlreadyRunning, dir), "stop that one, or name another directory: --data DIR")
 	case errors.Is(err, store.ErrNewerSchema):
 		return withHint(fmt.Errorf("%w: %w", api.ErrConfig, err), "a newer teammemd wrote it: use that release or a later one")
-	case errors.Is(err, fs.ErrPermission):
-		return withHint(fmt.Errorf("%w: the data directory %s is not accessible: %w", api.ErrConfig, dir, err), "run as the user who owns it, or name another directory: --data DIR")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
+		return withHint(fmt.Errorf("%w: the data directory %s cannot be used: %w", api.ErrConfig, dir, err), "run as the user who owns it, or name another directory: --data DIR")
 	}
 	return err
 }
