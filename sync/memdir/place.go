@@ -70,6 +70,11 @@ func (t *Tree) Place(ctx context.Context, placements []api.Placement) []api.Plac
 				m.out.Err = nil
 			}
 			t.placeRound(ctx, again)
+			for _, m := range again {
+				if m.cross {
+					m.out.Err = fmt.Errorf("no directory outside the team directory is on its file system, it may be a mount point: %w", m.out.Err)
+				}
+			}
 		}
 	}
 	for i := range out {
