@@ -47,6 +47,7 @@ var layout = map[string]rule{
 
 	"cmd/teammemd": {any: true},
 	"etc":          {},
+	"etc/launchd":  {},
 	"systemd":      {},
 
 	"tests":           {any: true, testOnly: true},
