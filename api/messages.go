@@ -106,6 +106,15 @@ type HistoryAnswer struct {
 	Versions []VersionInfo `json:"versions"`
 }
 
+// ContentAnswer is the 200 of [PathContent]: one key as it was at one version.
+type ContentAnswer struct {
+	Repo     Repo     `json:"repo"`
+	Key      string   `json:"key"`
+	Version  uint64   `json:"version"`
+	Checksum Checksum `json:"checksum"`
+	Content  string   `json:"content"`
+}
+
 // RestoreRequest is the body of a POST to [PathRestore].
 type RestoreRequest struct {
 	Repo    Repo   `json:"repo"`

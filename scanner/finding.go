@@ -1,0 +1,69 @@
+package scanner
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Tier says how sure a rule is, and so who may let a finding pass.
+type Tier string
+
+// The tiers, strictest first.
+const (
+	// Block1 is the shape of one vendor's token. Only a team policy lets it pass.
+	Block1 Tier = "block1"
+	// Block2 is a structure that holds a secret: a key in PEM, a signed token, a
+	// header. Only a team policy lets it pass.
+	Block2 Tier = "block2"
+	// Block3 is a guess from labels and randomness. A person may let it pass.
+	Block3 Tier = "block3"
+	// Warn marks text without holding it.
+	Warn Tier = "warn"
+)
+
+// Holds reports whether a finding of tier t keeps its text from travelling. A
+// tier that is not known holds.
+func (t Tier) Holds() bool { return t != Warn }
+
+// Finding is one place where a rule matched. It holds no part of the text.
+type Finding struct {
+	// Rule is the id of the rule, such as "stripe-access-token".
+	Rule string
+	// Tier is the tier of the rule.
+	Tier Tier
+	// Reason says in plain words what was found and what to do about it.
+	Reason string
+	// Line is the 1-based line in the text, ended by "\n" alone; 0 for a finding
+	// in the name.
+	Line int
+	// Column is the 1-based column in bytes, in that line or in the name.
+	Column int
+	// Length is the number of bytes from there, never 0, possibly over several
+	// lines. For a value that was found by decoding, it covers the encoded form.
+	Length int
+	// InName says that the finding is in the name, not in the text. The name must
+	// then be shown through [MaskName] only.
+	InName bool
+
+	start int
+}
+
+// Span returns the half-open range of bytes of the finding, in the text or,
+// when InName is set, in the name.
+func (f Finding) Span() (start, end int) { return f.start, f.start + f.Length }
+
+// tidy sorts findings by place and rule, and keeps the longest of those that
+// share both.
+func tidy(findings []Finding) []Finding {
+	slices.SortFunc(findings, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Rule, b.Rule),
+			cmp.Compare(b.Length, a.Length),
+		)
+	})
+	return slices.CompactFunc(findings, func(a, b Finding) bool {
+		return a.InName == b.InName && a.start == b.start && a.Rule == b.Rule
+	})
+}

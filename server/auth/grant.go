@@ -1,0 +1,48 @@
+package auth
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/store"
+)
+
+// Grant is what one token allows. It is a value: it does not change when the
+// token is revoked, so use it for one request, or [Auth.Refresh] it.
+type Grant struct {
+	// ID is the token's id, Name what it was called when it was made.
+	ID, Name string
+	// ExpiresAt is the end of the grant, zero for none.
+	ExpiresAt time.Time
+
+	hash    [32]byte
+	pattern Pattern
+	role    api.Role
+}
+
+// Role returns what the grant allows in repo, [api.NoRole] where it does not
+// reach.
+func (g Grant) Role(repo api.Repo) api.Role {
+	if !g.pattern.Match(repo) {
+		return api.NoRole
+	}
+	return g.role
+}
+
+// WhoAmI describes the grant to its bearer.
+func (g Grant) WhoAmI() api.WhoAmI {
+	return api.WhoAmI{Name: g.Name, Repos: g.pattern.String(), Role: g.role, ExpiresAt: g.ExpiresAt}
+}
+
+func (g Grant) expired(now time.Time) bool {
+	return !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt)
+}
+
+func grantFrom(t store.Token) (Grant, error) {
+	pattern, err := ParsePattern(t.Repos)
+	if err != nil {
+		return Grant{}, fmt.Errorf("%w: reading token %q: its pattern of repos: %w", api.ErrInternal, t.ID, err)
+	}
+	return Grant{ID: t.ID, Name: t.Name, ExpiresAt: t.ExpiresAt, hash: t.Hash, pattern: pattern, role: t.Role}, nil
+}

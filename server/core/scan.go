@@ -1,0 +1,112 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// allowance is a person's word that a finding is none.
+type allowance struct{ key, rule string }
+
+// scan judges contents and keys of a proposal. Entries with blocking findings
+// move to its refusal. It returns the findings that were allowed.
+func (c *Core) scan(ctx context.Context, p *proposal, allowed []api.Allowed) ([]api.Finding, error) {
+	may := make(map[allowance]bool, len(allowed))
+	for _, a := range allowed {
+		may[allowance{a.Key, a.Rule}] = true
+	}
+	rules := c.o.Rules()
+	found := make([][]fault, len(p.puts))
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(cap(c.scanning))
+	for i, put := range p.puts {
+		group.Go(func() (err error) {
+			found[i], err = c.judge(gctx, rules, put.Key.String(), put.Content, put.Sum)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var used []api.Finding
+	kept := p.puts[:0]
+	for i, put := range p.puts {
+		blocked := false
+		for _, f := range found[i] {
+			if f.Tier == tierAllowable && may[allowance{f.Key, f.Rule}] {
+				used = append(used, f.Finding)
+				continue
+			}
+			blocked = true
+			p.refused.add(f.err, f.Finding)
+		}
+		if !blocked {
+			kept = append(kept, put)
+		}
+	}
+	p.puts = kept
+	return used, nil
+}
+
+// judge scans one key and its content, whose checksum is sum, unless the pair is
+// known to be clean. It returns what blocks it.
+func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Checksum) ([]fault, error) {
+	pair := api.Sum(append(sum[:], key...))
+	if c.verdicts.clean(rules, pair) {
+		return nil, nil
+	}
+	select {
+	case c.scanning <- struct{}{}:
+		defer func() { <-c.scanning }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: waiting to scan: %w", api.ErrUnavailable, ctx.Err())
+	}
+	found, err := c.o.Scan(ctx, key, content)
+	var held *api.HeldError
+	if errors.As(err, &held) {
+		return []fault{{api.ErrRefused, api.Finding{Key: key, Rule: string(held.Reason), Reason: held.Detail}}}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: scanning for secrets: %w", api.ErrUnavailable, err)
+	}
+	var faults []fault
+	for _, f := range found {
+		if f.Tier != tierWarn {
+			f.Key = key
+			faults = append(faults, fault{api.ErrSecretFound, f})
+		}
+	}
+	if len(faults) == 0 {
+		c.verdicts.remember(rules, pair)
+	}
+	return faults, nil
+}
+
+// withheld replaces free text in which a secret was found.
+const withheld = "withheld"
+
+// CleanText returns free text of a client that is kept beside a write, such as
+// the name of a device, or a word in its place when it may hold a secret.
+func (c *Core) CleanText(ctx context.Context, text string) string {
+	if text == "" {
+		return ""
+	}
+	found, err := c.judge(ctx, c.o.Rules(), "", text, api.SumString(text))
+	if err != nil || len(found) > 0 {
+		return withheld
+	}
+	return text
+}
+
+func (c *Core) cleanActor(ctx context.Context, a api.Actor) api.Actor {
+	a.Person = c.CleanText(ctx, a.Person)
+	a.Device = c.CleanText(ctx, a.Device)
+	a.Agent = c.CleanText(ctx, a.Agent)
+	a.Session = c.CleanText(ctx, a.Session)
+	return a
+}

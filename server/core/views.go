@@ -1,0 +1,87 @@
+package core
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/store"
+)
+
+// viewOverhead is what a view costs before it is rendered, in bytes, roughly.
+const viewOverhead = 1 << 10
+
+// viewCache keeps the newest view of each repo, least recently used first out,
+// within a budget of rendered bytes.
+type viewCache struct {
+	budget int
+
+	mu    sync.Mutex
+	used  int
+	order *list.List // of *cached, most recent first
+	byKey map[api.Repo]*list.Element
+}
+
+type cached struct {
+	view *View
+	cost int
+}
+
+func newViewCache(budget int) *viewCache {
+	return &viewCache{budget: budget, order: list.New(), byKey: map[api.Repo]*list.Element{}}
+}
+
+// get returns the view of head: the one that is kept when it shows the same
+// state, a new one otherwise.
+func (c *viewCache) get(head *store.Head) *View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if el, ok := c.byKey[head.Repo]; ok {
+		entry := el.Value.(*cached)
+		if sameState(entry.view.head, head) {
+			c.order.MoveToFront(el)
+			return entry.view
+		}
+		if newer(entry.view.head, head) {
+			return newView(c, head) // a slow reader's; not worth keeping
+		}
+		c.remove(el)
+	}
+	view := newView(c, head)
+	c.byKey[head.Repo] = c.order.PushFront(&cached{view, viewOverhead})
+	c.used += viewOverhead
+	c.shrink()
+	return view
+}
+
+// charge adds what rendering a view cost, if it is still kept.
+func (c *viewCache) charge(view *View, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	el, ok := c.byKey[view.head.Repo]
+	if !ok || el.Value.(*cached).view != view {
+		return
+	}
+	el.Value.(*cached).cost += bytes
+	c.used += bytes
+	c.shrink()
+}
+
+func (c *viewCache) shrink() {
+	for c.used > c.budget && c.order.Len() > 1 {
+		c.remove(c.order.Back())
+	}
+}
+
+func (c *viewCache) remove(el *list.Element) {
+	entry := c.order.Remove(el).(*cached)
+	delete(c.byKey, entry.view.head.Repo)
+	c.used -= entry.cost
+}
+
+func sameState(a, b *store.Head) bool {
+	return a == b || (a.Version == b.Version && a.Checksum == b.Checksum && a.Epoch == b.Epoch)
+}
+
+// newer reports whether a is a later state than b of the same store.
+func newer(a, b *store.Head) bool { return a.Epoch == b.Epoch && a.Version > b.Version }

@@ -1,0 +1,168 @@
+package server
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/core"
+)
+
+// getMemory answers GET of the team-memory door: everything, the hashes view, a
+// delta or some keys; at once, when it changes (wait), or not at all (304).
+func (c *call) getMemory() error {
+	q, err := c.parseMemoryQuery()
+	if err != nil {
+		return err
+	}
+	if _, err := c.access(q.repo); err != nil {
+		return err
+	}
+	timedOut := false
+	if q.wait > 0 {
+		if timedOut, err = c.await(q); err != nil {
+			return err
+		}
+	}
+	view, err := c.core.View(c.r.Context(), q.repo)
+	if err != nil {
+		return err
+	}
+	c.stateHeaders(view)
+	if timedOut || notModified(c.r.Header["If-None-Match"], view) {
+		c.begin(http.StatusNotModified)
+		return nil
+	}
+	if err := c.charge(); err != nil {
+		return err
+	}
+	zipped := acceptsGzip(c.r)
+	if zipped {
+		c.w.Header()["Content-Encoding"] = gzipValue
+	}
+	if q.hashes {
+		c.sendBytes(http.StatusOK, view.Hashes(zipped))
+		return nil
+	}
+	return c.sendFull(view, q.sel, zipped)
+}
+
+func (c *call) parseMemoryQuery() (memoryQuery, error) {
+	if name, hashes, ok := plainMemoryQuery(c.r.URL.RawQuery); ok {
+		repo, err := parseRepo(name)
+		return memoryQuery{repo: repo, hashes: hashes}, err
+	}
+	return c.memoryQuery()
+}
+
+// stateHeaders says which state an answer shows.
+func (c *call) stateHeaders(view *core.View) {
+	h := c.w.Header()
+	h["Etag"] = view.ETag()
+	h[api.HeaderState] = view.State()
+	h["Vary"] = varies
+	h["Cache-Control"] = private
+}
+
+var zippers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
+	if err != nil {
+		return gzip.NewWriter(io.Discard) // the level is a constant of the package
+	}
+	return w
+}}
+
+// sendFull streams contents.
+func (c *call) sendFull(view *core.View, sel core.Selection, zipped bool) error {
+	out := &bodyWriter{c: c}
+	if !zipped {
+		return c.finishFull(c.core.WriteFull(c.r.Context(), out, view, sel), out)
+	}
+	zip, _ := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(zip)
+	zip.Reset(out)
+	if err := c.core.WriteFull(c.r.Context(), zip, view, sel); err != nil {
+		return c.finishFull(err, out)
+	}
+	return c.finishFull(zip.Close(), out)
+}
+
+// finishFull takes back what was said about a body that never began.
+func (c *call) finishFull(err error, out *bodyWriter) error {
+	if err != nil && !out.began {
+		h := c.w.Header()
+		delete(h, "Content-Encoding")
+		delete(h, "Etag")
+	}
+	return err
+}
+
+// bodyWriter sends the headers with the first bytes of a body.
+type bodyWriter struct {
+	c     *call
+	began bool
+}
+
+func (b *bodyWriter) Write(p []byte) (int, error) {
+	if !b.began {
+		b.began = true
+		h := b.c.w.Header()
+		h["Content-Type"] = jsonType
+		h["X-Content-Type-Options"] = noSniff
+		b.c.begin(http.StatusOK)
+	}
+	return b.c.w.Write(p)
+}
+
+// putMemory answers PUT of the team-memory door.
+func (c *call) putMemory() error {
+	q, err := c.parseMemoryQuery()
+	if err != nil {
+		return err
+	}
+	role, err := c.access(q.repo)
+	if err != nil {
+		return err
+	}
+	pushed, err := c.push(q.repo, role)
+	if err != nil {
+		c.showState(q.repo)
+		return err
+	}
+	c.stateHeaders(pushed.View)
+	return c.sendJSON(http.StatusOK, pushed.PushAnswer)
+}
+
+// push reads and carries out one write.
+func (c *call) push(repo api.Repo, role api.Role) (core.Pushed, error) {
+	if err := core.MayWrite(role); err != nil {
+		return core.Pushed{}, err
+	}
+	if err := c.charge(); err != nil {
+		return core.Pushed{}, err
+	}
+	request, err := c.readPush()
+	if err != nil {
+		return core.Pushed{}, err
+	}
+	return c.core.Push(c.r.Context(), core.Push{
+		Repo: repo, Request: request, IfMatch: parseMatch(c.r.Header["If-Match"]),
+		Actor: c.actor(), Role: role, WritersMayRetire: c.o.Policy.WritersMayRetire(repo),
+	})
+}
+
+// showState adds the current state to the refusal of a write, so that the client
+// need not ask for it. It is left out where there is none.
+func (c *call) showState(repo api.Repo) {
+	view, err := c.core.View(c.r.Context(), repo)
+	if err == nil {
+		c.stateHeaders(view)
+		return
+	}
+	if !errors.Is(err, api.ErrNotFound) {
+		c.log.DebugContext(c.r.Context(), "state was not shown", "error", err)
+	}
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// Features are what this server offers beyond the base protocol, as
+// [api.PathVersion] lists them.
+var Features = []string{
+	"allowed", "content", "delta", "epoch", "events", "expect", "gzip", "history", "join", "keys", "redacted", "restore",
+	"tombstones", "wait",
+}
+
+func (c *call) whoAmI() error {
+	c.w.Header()["Cache-Control"] = private
+	return c.sendJSON(http.StatusOK, c.grant.WhoAmI())
+}
+
+func (c *call) version() error {
+	return c.sendJSON(http.StatusOK, api.ServerVersion{Name: "teammemd", Version: c.o.Version, Protocol: 1, Features: Features})
+}
+
+// health is the answer of the probes.
+type health struct {
+	Status string `json:"status"`
+}
+
+// live says that the process answers at all.
+func (c *call) live() error { return c.sendJSON(http.StatusOK, health{"live"}) }
+
+// ready says whether requests should be sent here.
+func (c *call) ready() error {
+	if c.isDraining() {
+		return api.Errorf(api.ErrUnavailable, "the server is stopping")
+	}
+	if err := c.auth.Healthy(c.r.Context()); err != nil {
+		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
+	return c.sendJSON(http.StatusOK, health{"ready"})
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/auth"
+)
+
+// route is one path. Each method's function answers, or returns the refusal.
+type route struct {
+	methods map[string]func(*call) error
+	allow   []string // value of the header Allow
+	public  bool     // answers without a token
+	costs   bool     // counts against the token's rate before anything is done
+}
+
+// table is the whole interface: what is not in it does not exist.
+func (s *Server) table() map[string]route {
+	type methods = map[string]func(*call) error
+	routes := map[string]route{
+		// The team-memory door counts for itself: a 304 is free.
+		api.PathTeamMemory: {methods: methods{http.MethodGet: (*call).getMemory, http.MethodPut: (*call).putMemory}},
+		api.PathEvents:     {costs: true, methods: methods{http.MethodGet: (*call).events}},
+		api.PathHistory:    {costs: true, methods: methods{http.MethodGet: (*call).history}},
+		api.PathContent:    {costs: true, methods: methods{http.MethodGet: (*call).content}},
+		api.PathRestore:    {costs: true, methods: methods{http.MethodPost: (*call).restore}},
+		api.PathJoinCodes:  {costs: true, methods: methods{http.MethodPost: (*call).newJoinCode}},
+		api.PathWhoAmI:     {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
+		api.PathJoin:       {public: true, methods: methods{http.MethodPost: (*call).join}},
+		api.PathVersion:    {public: true, methods: methods{http.MethodGet: (*call).version}},
+		api.PathLive:       {public: true, methods: methods{http.MethodGet: (*call).live}},
+		api.PathReady:      {public: true, methods: methods{http.MethodGet: (*call).ready}},
+	}
+	for path, r := range routes {
+		var allowed []string
+		for method := range r.methods {
+			allowed = append(allowed, method)
+		}
+		slices.Sort(allowed)
+		r.allow = []string{strings.Join(allowed, ", ")}
+		routes[path] = r
+	}
+	return routes
+}
+
+// call is one request on its way through the server. One goroutine uses it.
+type call struct {
+	*Server
+	w     http.ResponseWriter
+	r     *http.Request
+	grant auth.Grant
+
+	status int  // sent, 0 for not yet
+	broken bool // the answer began and cannot be finished
+}
+
+var protocolValue = []string{api.Protocol}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	c := call{Server: s, w: w, r: r}
+	w.Header()[api.HeaderProtocol] = protocolValue
+	if s.log.Enabled(r.Context(), slog.LevelDebug) {
+		defer c.logAccess(time.Now())
+	}
+	defer c.survive()
+	if err := c.dispatch(); err != nil {
+		c.fail(err)
+	}
+	if c.broken {
+		panic(http.ErrAbortHandler) // the client must not take it for whole
+	}
+}
+
+func (c *call) dispatch() error {
+	route, ok := c.routes[c.r.URL.Path]
+	if !ok {
+		return api.Errorf(api.ErrNotFound, "there is nothing at this path")
+	}
+	answer, ok := route.methods[c.r.Method]
+	if !ok {
+		c.w.Header()["Allow"] = route.allow
+		return errMethod
+	}
+	if err := c.cross.Check(c.r); err != nil {
+		return api.Errorf(api.ErrForbidden, "browsers may not send this from another site")
+	}
+	if route.public {
+		return answer(c)
+	}
+	if err := c.authenticate(); err != nil {
+		return err
+	}
+	if route.costs {
+		if err := c.charge(); err != nil {
+			return err
+		}
+	}
+	return answer(c)
+}
+
+// survive turns a panic into a 500. It logs where it happened and of which type
+// it was: the value could hold what a client sent.
+func (c *call) survive() {
+	value := recover()
+	if value == nil {
+		return
+	}
+	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler)
+	}
+	c.log.ErrorContext(c.r.Context(), "handler panicked", "path", c.routeName(), "type", fmt.Sprintf("%T", value), "at", panicSite())
+	if c.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	c.fail(api.ErrInternal)
+}
+
+// panicSite returns file and line of the function that panicked.
+func panicSite() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, "runtime.") {
+			return fmt.Sprintf("%s:%d", frame.Function, frame.Line)
+		}
+		if !more {
+			return "unknown"
+		}
+	}
+}
+
+// routeName is the path if it is one of ours: others are text of the client.
+func (c *call) routeName() string {
+	if _, ok := c.routes[c.r.URL.Path]; ok {
+		return c.r.URL.Path
+	}
+	return "other"
+}
+
+func (c *call) logAccess(began time.Time) {
+	c.log.DebugContext(c.r.Context(), "request", "method", c.r.Method, "path", c.routeName(), "status", c.status,
+		"token", c.grant.ID, "duration_ms", time.Since(began).Milliseconds())
+}
+
+// gone reports whether err says only that the client went away.
+func (c *call) gone(err error) bool {
+	return errors.Is(err, context.Canceled) && c.r.Context().Err() != nil
+}
