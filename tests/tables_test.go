@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestExitCodesAreExplained(t *testing.T) {
 	t.Parallel()
 	operate := read(t, "docs", "operate.md")
 	for _, row := range append(api.Errors, api.ErrorRow{Exit: api.ExitOK}) {
-		if !rowed(operate, fmt.Sprint(row.Exit)) {
+		if !rowed(operate, strconv.Itoa(row.Exit)) {
 			t.Errorf("docs/operate.md does not explain exit code %d (%v)", row.Exit, row.Err)
 		}
 	}
