@@ -12,10 +12,10 @@ import (
 )
 
 // reportOf turns an engine's report into what the socket and --json carry.
-func reportOf(root config.Root, r teamsync.Report, conflicts []control.Conflict) control.RootReport {
+func reportOf(root config.Root, r teamsync.Report, conflicts control.List[control.Conflict]) control.RootReport {
 	out := control.RootReport{
 		Schema:     schema,
-		Repo:       root.Repo.String(),
+		Repo:       root.Repo,
 		Root:       root.Dir,
 		State:      string(r.Word),
 		Sent:       r.Sent,
@@ -23,14 +23,10 @@ func reportOf(root config.Root, r teamsync.Report, conflicts []control.Conflict)
 		Unchanged:  r.Unchanged,
 		Restored:   r.Restored,
 		Pending:    r.Pending,
-		Held:       []control.Held{},
 		Conflicts:  conflicts,
 		Version:    r.Position.Version,
 		Epoch:      r.Position.Epoch,
 		DurationMS: r.Took.Milliseconds(),
-	}
-	if out.Conflicts == nil {
-		out.Conflicts = []control.Conflict{}
 	}
 	for _, h := range r.Held {
 		out.Held = append(out.Held, control.Held{
@@ -57,7 +53,7 @@ func errorText(err error) string {
 func fixFor(h teamsync.Held) string {
 	switch h.Reason {
 	case api.HeldSecret:
-		return "take the secret out of the file, and rotate it if it was ever shared"
+		return fmt.Sprintf("teammemd scrub %s:%d, and rotate it if it was ever shared", h.Path, max(1, h.Line))
 	case api.HeldSecretOnServer:
 		return "ask whoever wrote it to take the secret out and to rotate it"
 	case api.HeldTooLarge:
@@ -137,20 +133,21 @@ func label(state string) string {
 }
 
 func (a *app) printHeld(h control.Held) {
-	at := h.Key
-	if h.Line > 0 {
-		at = fmt.Sprintf("%s:%d:%d", h.Key, h.Line, h.Column)
-	}
-	what := h.Reason
-	if h.Rule != "" {
-		what = h.Rule
-		if h.Reason != string(api.HeldSecret) {
-			what += " (" + h.Reason + ")"
-		}
-	}
 	more := ""
 	if h.More > 0 {
 		more = fmt.Sprintf("  (and %d more in this file)", h.More)
 	}
-	a.printf("held  %s  %s  %s  ->  %s%s\n", at, what, h.Detail, h.Fix, more)
+	if h.Rule == "" {
+		a.printf("held  %s  %s: %s  ->  %s\n", h.Key, h.Reason, h.Detail, h.Fix)
+		return
+	}
+	what := h.Rule
+	if h.Reason != string(api.HeldSecret) {
+		what += " (" + h.Reason + ")"
+	}
+	at := h.Key
+	if h.Line > 0 {
+		at = fmt.Sprintf("%s:%d", h.Key, h.Line)
+	}
+	a.printf("held  %s  %s  ->  %s%s\n", at, what, h.Fix, more)
 }

@@ -152,10 +152,18 @@ func (t *Tree) finish(ctx context.Context, s *staging, m *move) {
 	t.discard(ctx, s, m.Key, m.name)
 }
 
-// stillAs reports whether a staged file has the mark, and no writer.
+// stillAs reports whether a staged file has the mark, and no writer: it may go.
 func (t *Tree) stillAs(s *staging, name string, seen mark) bool {
-	got, err := t.examine(s, name)
-	return err == nil && !got.busy && got.mark == seen
+	m, held, err := s.look(name)
+	if err != nil || held != nil || m != seen {
+		return false
+	}
+	f, err := s.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return false
+	}
+	busy, err := beingWrittenTo(f, m)
+	return f.Close() == nil && err == nil && !busy
 }
 
 // keepOrLeave saves a displaced file whose bytes nobody else may have, then
