@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,4 +130,33 @@ func TestOverlay(t *testing.T) {
 	upper := &rig{t: t, w: r.w, dir: filepath.Join(dirs["upper"], "team")}
 	upper.append("f.md")
 	r.hint("behind the mount's back")
+}
+
+func TestKernelQueueOverflow(t *testing.T) {
+	text, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
+	if err != nil {
+		t.Skipf("SKIP: the length of the queue is not known: %v", err)
+	}
+	queue, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || queue > 50_000 {
+		t.Skipf("SKIP: the queue is too long to be filled: %s", text)
+	}
+	p := newTap()
+	opts := quick()
+	opts.Open = p.open
+	r := newRig(t, opts)
+	r.calm()
+	held := make(chan struct{})
+	p.set(func() { p.held = held })
+	// The source stops reading after the next event; two events a file overflow
+	// the queue and what fsnotify has read ahead.
+	for i := range queue/2 + 5_000 {
+		r.write("f" + strconv.Itoa(i) + ".md")
+	}
+	r.mkdir("a/b")
+	r.write("a/b/f.md")
+	p.set(func() { p.held = nil })
+	close(held)
+	r.fullHint("the overflow")
+	r.proven("a directory made while events were lost", "a/b/f.md")
 }

@@ -194,11 +194,11 @@ type tap struct {
 	done   chan struct{}
 
 	mu    sync.Mutex
-	mute  bool
-	limit int // directories; negative for none
+	mute  bool          // drop events
+	held  chan struct{} // read nothing until it is closed
+	limit int           // directories; negative for none
 	fault error
 	dirs  map[string]bool
-	opens int
 }
 
 func newTap() *tap { return &tap{limit: -1, dirs: map[string]bool{}} }
@@ -207,7 +207,6 @@ func newTap() *tap { return &tap{limit: -1, dirs: map[string]bool{}} }
 func (p *tap) open() (watcher.Source, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.opens++
 	if p.limit == 0 {
 		return nil, p.fault
 	}
@@ -220,19 +219,55 @@ func (p *tap) open() (watcher.Source, error) {
 	return p, nil
 }
 
+// pump forwards events and errors until the inner source is closed.
 func (p *tap) pump() {
 	defer close(p.events)
-	for event := range p.inner.Events {
+	defer close(p.errs)
+	events, errs := p.inner.Events, p.inner.Errors
+	for events != nil || errs != nil {
 		p.mu.Lock()
-		mute := p.mute
+		held := p.held
 		p.mu.Unlock()
-		if mute {
-			continue
+		if held != nil {
+			select {
+			case <-held:
+			case <-p.done:
+			}
 		}
 		select {
-		case p.events <- event:
-		case <-p.done:
+		case event, ok := <-events:
+			if !ok {
+				events = nil
+			} else {
+				p.event(event)
+			}
+		case err, ok := <-errs:
+			if !ok {
+				errs = nil
+			} else {
+				p.fail(err)
+			}
 		}
+	}
+}
+
+func (p *tap) event(event fsnotify.Event) {
+	p.mu.Lock()
+	mute := p.mute
+	p.mu.Unlock()
+	if mute {
+		return
+	}
+	select {
+	case p.events <- event:
+	case <-p.done:
+	}
+}
+
+func (p *tap) fail(err error) {
+	select {
+	case p.errs <- err:
+	case <-p.done:
 	}
 }
 
@@ -262,7 +297,6 @@ func (p *tap) Remove(dir string) error {
 
 func (p *tap) Close() error {
 	close(p.done)
-	close(p.errs)
 	return p.inner.Close()
 }
 

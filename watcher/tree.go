@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"encoding/binary"
+	"hash"
 	"hash/fnv"
 	"io/fs"
 	"os"
@@ -12,38 +13,44 @@ import (
 // times, without following links. What cannot be read is left out, as it will
 // be by whoever scans. The error says that the root itself cannot be read.
 func signature(root string) (uint64, error) {
-	hash := fnv.New64a()
-	var numbers [24]byte
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if path == root {
-			return err
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return 0, err
+	}
+	sum := fnv.New64a()
+	sign(sum, root, entries)
+	return sum.Sum64(), nil
+}
+
+// sign adds the entries of dir and all below them.
+func sign(sum hash.Hash64, dir string, entries []fs.DirEntry) {
+	for _, e := range entries {
+		if noise(e.Name()) {
+			continue
 		}
+		info, err := e.Info()
 		if err != nil {
-			return nil
-		}
-		if noise(d.Name()) {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil
+			continue
 		}
 		size, modified := info.Size(), info.ModTime().UnixNano()
-		if d.IsDir() {
+		if e.IsDir() {
 			// Noise changes these two of its directory.
 			size, modified = 0, 0
 		}
-		hash.Write([]byte(path))
+		path := filepath.Join(dir, e.Name())
+		var numbers [24]byte
 		binary.LittleEndian.PutUint64(numbers[0:], uint64(size))
 		binary.LittleEndian.PutUint64(numbers[8:], uint64(modified))
 		binary.LittleEndian.PutUint64(numbers[16:], uint64(info.Mode()))
-		hash.Write(numbers[:])
-		return nil
-	})
-	return hash.Sum64(), err
+		sum.Write([]byte(path))
+		sum.Write(numbers[:])
+		if !e.IsDir() {
+			continue
+		}
+		if below, err := os.ReadDir(path); err == nil {
+			sign(sum, path, below)
+		}
+	}
 }
 
 // nearest returns the deepest existing directory above path, links resolved,

@@ -267,7 +267,7 @@ func TestLostEventsAskForEverything(t *testing.T) {
 	r.write("a/b/f.md")
 	r.silent("events that are lost")
 	p.set(func() { p.mute = false })
-	p.errs <- fsnotify.ErrEventOverflow
+	p.fail(fsnotify.ErrEventOverflow)
 	got := map[string]bool{}
 	for range 2 {
 		h := r.hint("after the overflow")
