@@ -45,8 +45,10 @@ type RootReport struct {
 	Version    uint64 `json:"version"`
 	Epoch      string `json:"epoch"`
 	DurationMS int64  `json:"duration_ms"`
-	// Error is one line for people when the state is not good.
+	// Error is one line for people when the state is not good, and Code the exit
+	// code that it stands for.
 	Error string `json:"error,omitempty"`
+	Code  int    `json:"code,omitempty"`
 }
 
 // Held is one key that stays local, or one finding in it. Line and Column are
@@ -58,6 +60,10 @@ type Held struct {
 	Rule   string `json:"rule"`
 	Tier   string `json:"tier"`
 	Reason string `json:"reason"`
+	// Detail says more in one clause, without content.
+	Detail string `json:"detail,omitempty"`
+	// More counts further findings in the same file.
+	More int `json:"more,omitempty"`
 	// Fix is a command or a clause that says how to end it.
 	Fix string `json:"fix"`
 }
