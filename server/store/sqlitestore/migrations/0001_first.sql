@@ -1,3 +1,5 @@
+PRAGMA application_id = 1953326445;
+
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
   value ANY
