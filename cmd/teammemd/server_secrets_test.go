@@ -146,11 +146,12 @@ func TestSecretsBesideTheText(t *testing.T) {
 		t.Fatal("there is no such family")
 	}
 	value := f.Sample()
+	// A refused key comes back to its sender, who must know what to leave out;
+	// it goes nowhere else.
 	got := p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "notes/"+value+".md", "text\n"))
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, f.Rule) {
-		t.Errorf("a key: %d %s", got.status, got.body)
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `"rule":"`+f.Rule) {
+		t.Errorf("a key: %d", got.status)
 	}
-	mustNotHold(t, "the answer to a key", got.body, f)
 	got = p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "a.md", "text\n"),
 		api.HeaderActorPerson, value, api.HeaderActorDevice, value, api.HeaderActorAgent, value, api.HeaderActorSession, value)
 	if got.status != http.StatusOK {
