@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -25,9 +26,7 @@ func TestAccessMatrix(t *testing.T) {
 	post := func(path string, more map[string]any) func(string) request {
 		return func(repo string) request {
 			body := map[string]any{"repo": repo}
-			for name, value := range more {
-				body[name] = value
-			}
+			maps.Copy(body, more)
 			return request{method: http.MethodPost, path: path, body: jsonOf(t, body)}
 		}
 	}

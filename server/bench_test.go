@@ -41,6 +41,7 @@ var headEnd = []byte("\r\n\r\n")
 
 // notModified sends the request and reads a 304, which is a head alone.
 func (c *rawClient) notModified(b *testing.B) {
+	b.Helper()
 	if _, err := c.conn.Write(c.request); err != nil {
 		b.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func BenchmarkNotModified(b *testing.B) {
 		w.Header().Set("ETag", tag)
 		w.WriteHeader(http.StatusNotModified)
 	})}
-	go bare.Serve(ln)
+	go func() { _ = bare.Serve(ln) }()
 	defer bare.Close()
 
 	header := []string{"Authorization: Bearer " + token, "If-None-Match: " + tag}

@@ -35,7 +35,7 @@ func (w *world) listen(t *testing.T, token string, repos ...string) *listener {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
-	res, err := w.client.Do(req)
+	res, err := w.client.Do(req) //nolint:bodyclose // closed by the goroutine that reads it
 	if err != nil {
 		t.Fatal(err)
 	}

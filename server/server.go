@@ -142,7 +142,9 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		}
 	}
 	s.stop(ctx, srv)
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+	}
 	return nil
 }
 

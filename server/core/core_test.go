@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,17 +35,17 @@ func repoOf(t fataler, s string) api.Repo {
 
 func clean(context.Context, string, string) ([]api.Finding, error) { return nil, nil }
 
-func newCore(t testing.TB, o core.Options) *core.Core {
-	t.Helper()
+func newCore(tb testing.TB, o core.Options) *core.Core {
+	tb.Helper()
 	if o.Store == nil {
-		o.Store = openStore(t, t.TempDir())
+		o.Store = openStore(tb, tb.TempDir())
 	}
 	if o.Scan == nil {
 		o.Scan = clean
 	}
 	c, err := core.New(o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
@@ -101,7 +102,7 @@ func TestFullAnswerOfOddTexts(t *testing.T) {
 		"large": strings.Repeat("x\n", 100_000), "large2": strings.Repeat("é", 120_000),
 	}
 	for i := range 10 {
-		odd[fmt.Sprintf("big/%d", i)] = strings.Repeat(fmt.Sprint(i), 240_000) // more than one chunk
+		odd[fmt.Sprintf("big/%d", i)] = strings.Repeat(strconv.Itoa(i), 240_000) // more than one chunk
 	}
 	pushed := put(t, c, repoOf(t, "a/b"), odd)
 	full := fullAnswer(t, c, pushed.View, core.Selection{})
@@ -266,7 +267,7 @@ func TestRestoreRacesWithWriters(t *testing.T) {
 func TestRestoreIsScanned(t *testing.T) {
 	strict := false
 	c := newCore(t, core.Options{
-		Rules: func() string { return fmt.Sprint(strict) },
+		Rules: func() string { return strconv.FormatBool(strict) },
 		Scan: func(_ context.Context, key, content string) ([]api.Finding, error) {
 			if strict && content == "1" {
 				return []api.Finding{{Key: key, Line: 1, Rule: "new", Tier: "block1"}}, nil

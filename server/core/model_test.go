@@ -190,7 +190,8 @@ func TestPushAgainstModel(t *testing.T) {
 			}
 			// Several faults of one request: one of them gives its name, and both
 			// are right, so only their being refused is compared.
-			if got != want && !(want == "key_retired" && got == "key_conflict") {
+			bothFaults := want == "key_retired" && got == "key_conflict"
+			if got != want && !bothFaults {
 				rt.Fatalf("push %+v by a %v: %s (%v), the model says %s", p, role, got, err, want)
 			}
 			if err == nil {
