@@ -168,7 +168,7 @@ func (w *crashed) run(without, inject string) bool {
 	call, _, _ := strings.Cut(strings.TrimPrefix(inject, "inject="), ":")
 	cmd := exec.CommandContext(w.Context(), "strace", "-f", "-qq", "-o", os.DevNull,
 		"-e", "trace="+call, "-e", inject, os.Args[0], "-test.run=^TestCrashChild$")
-	cmd.Env = append(os.Environ(), crashBase+"="+w.base, crashWithout+"="+without, "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), crashBase+"="+w.base, crashWithout+"="+without, "GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0")
 	err := cmd.Run()
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if err != nil && !ok {

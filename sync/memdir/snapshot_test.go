@@ -210,27 +210,6 @@ func TestYoungFilesAreReadAgain(t *testing.T) {
 	diff(t, "files", files(w.snapshot(settled)), sums(map[string]string{"a.md": "bbbb"}))
 }
 
-// An old file is not read again: it may even have become unreadable.
-func TestOldFilesAreNotReadAgain(t *testing.T) {
-	reads := func(how api.Reading) uint64 {
-		offset := time.Minute
-		w := newWorld(t, clockAt(&offset))
-		w.write("a.md", strings.Repeat("x", 4096))
-		w.snapshot(settled)
-		before := bytesRead(t)
-		w.snapshot(how)
-		return bytesRead(t) - before
-	}
-	overhead := bytesRead(t) // of reading the counter itself
-	overhead = bytesRead(t) - overhead
-	if got := reads(api.Reading{}) - overhead; got >= 4096 {
-		t.Errorf("%d bytes read, want none of the file's 4096", got)
-	}
-	if got := reads(api.Reading{Full: true}) - overhead; got < 4096 {
-		t.Errorf("%d bytes read by a full scan, want the file's 4096", got)
-	}
-}
-
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.write("max.md", strings.Repeat("x", api.MaxEntryBytes))
