@@ -32,15 +32,11 @@ func (s *Store) apply(u *update, fresh map[api.Repo]*repoRow) error {
 		}
 	}
 	u.head = row.head
-	change, err := decideSafely(u, tx{s.writer, row})
+	change, refused := decideSafely(u, tx{s.writer, row})
 	if s.writer.AutocommitEnabled() {
 		return errLostTransaction // a read of decide met an error that ended it
 	}
-	if err == nil {
-		err = checkChange(change)
-	}
-	if err != nil {
-		u.err = err
+	if u.err = refused; u.err != nil {
 		return nil
 	}
 	change.At = change.At.Truncate(time.Millisecond).UTC()
@@ -65,7 +61,10 @@ func decideSafely(u *update, t tx) (change store.Change, err error) {
 			err = errDecide // what it said may quote an entry
 		}
 	}()
-	return u.decide(t)
+	if change, err = u.decide(t); err != nil {
+		return store.Change{}, err
+	}
+	return change, checkChange(change)
 }
 
 // checkChange refuses what could be written and never read again.
