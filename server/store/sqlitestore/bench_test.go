@@ -3,6 +3,7 @@ package sqlitestore_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,7 +66,7 @@ func BenchmarkWriters(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			i := next.Add(1)
-			content := fmt.Sprint(i) + text
+			content := strconv.FormatInt(i, 10) + text
 			if _, err := s.Update(b.Context(), repos[i%1000], putting(fmt.Sprintf("%d.md", i/1000%50), content)); err != nil {
 				b.Error(err)
 			}

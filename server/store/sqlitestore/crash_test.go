@@ -3,6 +3,7 @@ package sqlitestore_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -103,7 +104,7 @@ func killWhileWriting(t *testing.T, dir string, n int) (writes []acked) {
 	}
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break // a line without its end was not said
 		}
 		if err != nil {

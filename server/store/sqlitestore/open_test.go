@@ -27,28 +27,37 @@ func TestOpenRefuses(t *testing.T) {
 		says    string // besides the path
 	}{
 		{"a newer schema", func(t *testing.T, dir string) {
+			t.Helper()
 			ours(t, dir)
 			rawDatabase(t, dir, "PRAGMA user_version = 1000")
 		}, store.ErrNewerSchema, "1000"},
 		{"what is no database", func(t *testing.T, dir string) {
+			t.Helper()
 			write(t, filepath.Join(dir, "teammemd.db"), strings.Repeat("no database at all\n", 100))
 		}, nil, "not a database"},
 		{"a database of another program", func(t *testing.T, dir string) {
+			t.Helper()
 			rawDatabase(t, dir, "CREATE TABLE theirs (x)", "PRAGMA user_version = 1")
 		}, nil, "another program"},
 		{"a marked database of another program", func(t *testing.T, dir string) {
+			t.Helper()
 			rawDatabase(t, dir, "PRAGMA application_id = 77")
 		}, nil, "another program"},
 		{"a directory in the database's place", func(t *testing.T, dir string) {
+			t.Helper()
 			if err := os.Mkdir(filepath.Join(dir, "teammemd.db"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}, nil, "directory"},
 		{"a lost epoch", func(t *testing.T, dir string) {
+			t.Helper()
 			ours(t, dir)
 			rawDatabase(t, dir, "DELETE FROM meta WHERE name = 'epoch'")
 		}, nil, "damaged"},
-		{"a second server", func(t *testing.T, dir string) { serve(t, dir) }, store.ErrLocked, "in use"},
+		{"a second server", func(t *testing.T, dir string) {
+			t.Helper()
+			serve(t, dir)
+		}, store.ErrLocked, "in use"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -140,7 +140,7 @@ var reading = map[string]func(*suite){
 	},
 	"reopening keeps everything": func(s *suite) {
 		for i := range 20 {
-			s.apply(acme, put(fmt.Sprintf("%d.md", i%7), fmt.Sprint(i)), retire(fmt.Sprintf("%d.md", 7+i%5)), at(someTime.Add(time.Duration(i)*time.Second)))
+			s.apply(acme, put(fmt.Sprintf("%d.md", i%7), strconv.Itoa(i)), retire(fmt.Sprintf("%d.md", 7+i%5)), at(someTime.Add(time.Duration(i)*time.Second)))
 		}
 		s.apply(other, put("a.md", "x"))
 		head, second, history := s.head(acme), s.head(other), s.history(acme, api.Key{}, 0)
