@@ -108,7 +108,9 @@ func (f *front) serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	f.drain(ctx, srv)
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on %s: %w", f.ln.Addr(), err)
+	}
 	return nil
 }
 
