@@ -45,7 +45,7 @@ type Options struct {
 	// TrustedProxies may name the client's address in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 	// Rate and Burst limit the requests of one token, in requests a second; an
-	// answer of 304 counts as none. Default: 2,000 and 10,000.
+	// answer of 304 counts as none. Default: 10,000 and 50,000.
 	Rate  float64
 	Burst int
 	// MaxStreams limits the event streams and long polls that one token holds
@@ -82,10 +82,10 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("%w: a server needs a core and an auth", api.ErrConfig)
 	}
 	if o.Rate <= 0 {
-		o.Rate = 2_000
+		o.Rate = 10_000
 	}
 	if o.Burst <= 0 {
-		o.Burst = 10_000
+		o.Burst = 50_000
 	}
 	if o.MaxStreams <= 0 {
 		o.MaxStreams = 1_000
@@ -142,7 +142,9 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		}
 	}
 	s.stop(ctx, srv)
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+	}
 	return nil
 }
 

@@ -59,10 +59,10 @@ type options struct {
 	server func(*server.Options)
 }
 
-func newWorld(t testing.TB, o options) *world {
-	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), logged: &lockedBuffer{}}
-	w.backend = openStore(t, w.dir)
+func newWorld(tb testing.TB, o options) *world {
+	tb.Helper()
+	w := &world{t: tb, dir: tb.TempDir(), logged: &lockedBuffer{}}
+	w.backend = openStore(tb, w.dir)
 	log := slog.New(slog.NewTextHandler(w.logged, nil))
 	w.auth = auth.New(w.backend, auth.Options{Log: log})
 	co := core.Options{Store: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
@@ -71,14 +71,14 @@ func newWorld(t testing.TB, o options) *world {
 	}
 	var err error
 	if w.core, err = core.New(co); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	so := server.Options{Core: w.core, Auth: w.auth, Version: "1.2.3", Log: log}
 	if o.server != nil {
 		o.server(&so)
 	}
 	if w.server, err = server.New(so); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.start()
 	return w
@@ -217,11 +217,8 @@ func (w *world) do(r request) answer {
 
 // memory is the path of the team-memory door for repo.
 func memory(repo string, more ...string) string {
-	path := api.PathTeamMemory + "?repo=" + url.QueryEscape(repo)
-	for _, m := range more {
-		path += "&" + m
-	}
-	return path
+	params := append([]string{"repo=" + url.QueryEscape(repo)}, more...)
+	return api.PathTeamMemory + "?" + strings.Join(params, "&")
 }
 
 // put sends entries and wants a 200.
@@ -234,40 +231,40 @@ func (w *world) put(token, repo string, entries map[string]string) api.PushAnswe
 	return decodeAs[api.PushAnswer](w.t, a)
 }
 
-func jsonOf(t testing.TB, v any) string {
-	t.Helper()
+func jsonOf(tb testing.TB, v any) string {
+	tb.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(raw)
 }
 
-func decodeAs[T any](t testing.TB, a answer) T {
-	t.Helper()
+func decodeAs[T any](tb testing.TB, a answer) T {
+	tb.Helper()
 	var v T
 	if err := json.Unmarshal(a.body, &v); err != nil {
-		t.Fatalf("decoding %q: %v", a.body, err)
+		tb.Fatalf("decoding %q: %v", a.body, err)
 	}
 	return v
 }
 
 // code returns the error_code of a refusal.
-func code(t testing.TB, a answer) string {
-	t.Helper()
-	return decodeAs[api.ErrorBody](t, a).Error.Details.ErrorCode
+func code(tb testing.TB, a answer) string {
+	tb.Helper()
+	return decodeAs[api.ErrorBody](tb, a).Error.Details.ErrorCode
 }
 
-func wantStatus(t testing.TB, what string, a answer, status int, errorCode string) {
-	t.Helper()
+func wantStatus(tb testing.TB, what string, a answer, status int, errorCode string) {
+	tb.Helper()
 	if a.status != status {
-		t.Errorf("%s: status %d, want %d: %s", what, a.status, status, a.body)
+		tb.Errorf("%s: status %d, want %d: %s", what, a.status, status, a.body)
 		return
 	}
 	if errorCode == "" {
 		return
 	}
-	if got := code(t, a); got != errorCode {
-		t.Errorf("%s: error_code %q, want %q", what, got, errorCode)
+	if got := code(tb, a); got != errorCode {
+		tb.Errorf("%s: error_code %q, want %q", what, got, errorCode)
 	}
 }

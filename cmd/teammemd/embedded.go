@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,7 +86,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.front = newFront(ln)
+	e.front = newFront(ln, e.tls(), log)
 	return e, nil
 }
 
@@ -148,10 +149,15 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 		Core: e.core, Auth: e.auth, Policy: policy, Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits), Burst: c.Limits.Burst, Log: e.log,
 	}
-	if e.cert != nil {
-		o.TLS = e.cert.config()
-	}
 	return server.New(o)
+}
+
+// tls returns what the listener needs, nil without TLS.
+func (e *embedded) tls() *tls.Config {
+	if e.cert == nil {
+		return nil
+	}
+	return e.cert.config()
 }
 
 // CreateToken makes a token and returns its secret, which cannot be had again.

@@ -51,7 +51,11 @@ func (a *app) join(ctx context.Context, r registration, code string) error {
 	if err := a.redeem(ctx, m, &root, r, code); err != nil {
 		return err
 	}
-	if root, err = a.register(ctx, m, root); err != nil {
+	before := a.movedBefore(ctx, m)
+	if root, err = a.register(m, root); err != nil {
+		return err
+	}
+	if err := a.tellDaemon(ctx, m); err != nil {
 		return err
 	}
 	if isLoopback(root.Server) {
@@ -61,6 +65,7 @@ func (a *app) join(ctx context.Context, r registration, code string) error {
 	if err != nil {
 		return err
 	}
+	report = movedSince(report, before[root.Dir])
 	a.worse(exitOf(report))
 	if a.json {
 		return a.printJSON(report)

@@ -81,8 +81,11 @@ func (a *app) init(ctx context.Context, r registration, yes bool) error {
 			return err
 		}
 	}
-	root, err = a.register(ctx, m, root)
+	root, err = a.register(m, root)
 	if err != nil {
+		return err
+	}
+	if err := a.tellDaemon(ctx, m); err != nil {
 		return err
 	}
 	if a.json {
@@ -220,7 +223,7 @@ func checkTeamDir(m machine, dir string) error {
 
 // register makes the team directory and stores the root. The same directory and
 // repo again is no error: server and token file are renewed.
-func (a *app) register(ctx context.Context, m machine, root config.Root) (config.Root, error) {
+func (a *app) register(m machine, root config.Root) (config.Root, error) {
 	if err := makeTeamDir(root.Dir); err != nil {
 		return config.Root{}, fmt.Errorf("making the team directory: %w", err)
 	}
@@ -237,7 +240,7 @@ func (a *app) register(ctx context.Context, m machine, root config.Root) (config
 	if err != nil {
 		return config.Root{}, err
 	}
-	return added, a.tellDaemon(ctx, m)
+	return added, nil
 }
 
 // tellDaemon makes a running daemon read the roots anew.

@@ -17,12 +17,14 @@ func reportOf(root config.Root, r teamsync.Report, conflicts control.List[contro
 		Schema:     schema,
 		Repo:       root.Repo,
 		Root:       root.Dir,
+		Server:     root.Server,
 		State:      string(r.Word),
 		Sent:       r.Sent,
 		Received:   r.Received,
 		Unchanged:  r.Unchanged,
 		Restored:   r.Restored,
 		Pending:    r.Pending,
+		Total:      control.Moved(r.Total),
 		Conflicts:  conflicts,
 		Version:    r.Position.Version,
 		Epoch:      r.Position.Epoch,
@@ -38,6 +40,15 @@ func reportOf(root config.Root, r teamsync.Report, conflicts control.List[contro
 		out.Error, out.Code = errorText(r.Err), api.ExitCode(r.Err)
 	}
 	return out
+}
+
+// movedSince turns a report into one of everything that moved since a moment:
+// a daemon may have run its own cycle before the one that was asked for.
+func movedSince(r control.RootReport, before control.Moved) control.RootReport {
+	files := r.Sent + r.Received + r.Restored + r.Unchanged
+	r.Sent, r.Received, r.Restored = r.Total.Sent-before.Sent, r.Total.Received-before.Received, r.Total.Restored-before.Restored
+	r.Unchanged = max(0, files-r.Sent-r.Received-r.Restored)
+	return r
 }
 
 // errorText is what a person may read of an error: one line.
@@ -99,6 +110,12 @@ const maxShown = 5
 
 // printReport writes what a person wants to know after a sync.
 func (a *app) printReport(r control.RootReport) {
+	a.printNotes(r)
+	a.printSummary(r)
+}
+
+// printNotes lists what needs a person.
+func (a *app) printNotes(r control.RootReport) {
 	for i, h := range r.Held {
 		if i == maxShown && !a.verbose {
 			a.printf("held  %d more; see 'teammemd status -v'\n", len(r.Held)-maxShown)
@@ -116,11 +133,12 @@ func (a *app) printReport(r control.RootReport) {
 	if r.Error != "" {
 		a.printf("%s  %s\n", r.State, r.Error)
 	}
-	restored := ""
-	if r.Restored > 0 {
-		restored = fmt.Sprintf(", %d restored", r.Restored)
-	}
-	a.printf("%s  %d sent, %d received, %d unchanged, %d held%s   (%.2f s)\n", label(r.State), r.Sent, r.Received, r.Unchanged, len(r.Held), restored,
+}
+
+// printSummary is the line that a sync ends with.
+func (a *app) printSummary(r control.RootReport) {
+	a.printf("%s   %d sent, %d received%s, %d unchanged, %d held%s   (%.2f s)\n", label(r.State), r.Sent, r.Received,
+		plural(r.Restored, ", %d restored"), r.Unchanged, len(r.Held), plural(r.Pending, ", %d pending"),
 		(time.Duration(r.DurationMS) * time.Millisecond).Seconds())
 }
 

@@ -10,26 +10,21 @@ import (
 	"github.com/teammem/teammemd/server/core"
 )
 
-// scanFunc lets the server judge with sc. The server remembers what was clean,
-// and asks about a key on its own by sending it as the text as well.
+// scanFunc lets the server judge with sc. Findings of all tiers are passed on:
+// what they mean is the server's to decide, and what was clean is the server's
+// to remember. The key of a finding is fit to be shown: what was found in the
+// name itself is masked.
 func scanFunc(sc *scanner.Scanner) core.ScanFunc {
 	return func(ctx context.Context, key, text string) ([]api.Finding, error) {
-		asName := key != "" && key == text
-		if asName {
-			text = ""
-		}
 		found, err := sc.Scan(ctx, key, text)
 		if err != nil {
 			return nil, verdictError(err)
 		}
-		masked := scanner.MaskName(key, found)
+		name := scanner.MaskName(key, found)
 		var findings []api.Finding
 		for _, f := range found {
-			if f.InName != asName {
-				continue // the other call reports it
-			}
 			findings = append(findings, api.Finding{
-				Key: masked, Line: f.Line, Column: f.Column,
+				Key: name, Line: f.Line, Column: f.Column,
 				Rule: f.Rule, Tier: string(f.Tier), Reason: f.Reason,
 			})
 		}
@@ -40,8 +35,8 @@ func scanFunc(sc *scanner.Scanner) core.ScanFunc {
 // verdictError tells a refusal of one text from a scanner that cannot judge any.
 func verdictError(err error) error {
 	var refusal *scanner.Refusal
-	if !errors.As(err, &refusal) {
-		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	if errors.As(err, &refusal) {
+		return &api.HeldError{Reason: api.Reason(refusal.Reason), Detail: refusal.Detail}
 	}
-	return &api.HeldError{Reason: api.Reason(refusal.Reason), Detail: refusal.Detail}
+	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 }

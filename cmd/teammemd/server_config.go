@@ -1,9 +1,8 @@
 package main
 
 import (
-	"math"
-
 	"github.com/spf13/cobra"
+	"golang.org/x/time/rate"
 
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server"
@@ -77,7 +76,7 @@ func policyOf(c config.Server) (auth.Policy, error) {
 // rateOf returns the limit in requests a second.
 func rateOf(l config.Limits) float64 {
 	if l.RatePerSecond < 0 {
-		return math.Inf(1)
+		return float64(rate.Inf)
 	}
 	return float64(l.RatePerSecond)
 }

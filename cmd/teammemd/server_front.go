@@ -2,49 +2,55 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/teammem/teammemd/server"
 )
 
-// front serves one listener through one server after another, so that a new
-// configuration takes over without a refused connection: the server that takes
-// over accepts before the one that leaves drains.
+// Timeouts of connections. Streams and long polls move their own deadlines.
+const (
+	headerTimeout = 10 * time.Second
+	bodyTimeout   = 60 * time.Second // 2 MiB at 35 KB/s
+	answerTimeout = 60 * time.Second // twice what a client waits
+	idleTimeout   = 120 * time.Second
+	maxHeader     = 64 << 10 // bytes; long lists of keys= travel in the first line
+)
+
+// front holds the listener and its connections for servers that come and go: a
+// new configuration takes over between two requests, and no connection notices.
 type front struct {
-	ln    net.Listener
-	conns chan accepted
-	next  chan *server.Server
+	ln   net.Listener
+	tls  *tls.Config // nil without TLS
+	log  *slog.Logger
+	now  atomic.Pointer[http.Handler]
+	next chan *server.Server
 }
 
-// accepted is one answer of the listener.
-type accepted struct {
-	conn net.Conn
-	err  error
+func newFront(ln net.Listener, tls *tls.Config, log *slog.Logger) *front {
+	return &front{ln: ln, tls: tls, log: log, next: make(chan *server.Server)}
 }
 
-func newFront(ln net.Listener) *front {
-	return &front{ln: ln, conns: make(chan accepted), next: make(chan *server.Server)}
-}
+// ServeHTTP lets the server of the moment answer.
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*f.now.Load()).ServeHTTP(w, r) }
 
-// Run serves through first, and through those that come by swap, until ctx ends
-// and the last request in flight is done. It closes the listener.
+// Run answers by first, and by those that swap brings, until ctx ends. It then
+// closes the listener, lets requests in flight finish for up to
+// [server.DrainTime], and returns nil.
 func (f *front) Run(ctx context.Context, first *server.Server) error {
 	group, ctx := errgroup.WithContext(ctx)
+	leave := f.enter(ctx, group, first)
+	group.Go(func() error { return f.serve(ctx) })
 	group.Go(func() error {
-		<-ctx.Done()
-		if err := f.ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			return fmt.Errorf("closing %s: %w", f.ln.Addr(), err)
-		}
-		return nil
-	})
-	group.Go(func() error { f.accept(ctx); return nil })
-	group.Go(func() error {
-		leave := f.start(ctx, group, first)
 		for {
 			select {
 			case <-ctx.Done():
@@ -52,7 +58,7 @@ func (f *front) Run(ctx context.Context, first *server.Server) error {
 				return nil
 			case next := <-f.next:
 				left := leave
-				leave = f.start(ctx, group, next)
+				leave = f.enter(ctx, group, next)
 				left()
 			}
 		}
@@ -60,14 +66,18 @@ func (f *front) Run(ctx context.Context, first *server.Server) error {
 	return group.Wait()
 }
 
-// start serves through s until the function it returns is called.
-func (f *front) start(ctx context.Context, group *errgroup.Group, s *server.Server) context.CancelFunc {
+// enter lets s answer from now on. The function it returns tells those who
+// still follow a stream of s to connect again; other requests finish as they
+// would.
+func (f *front) enter(ctx context.Context, group *errgroup.Group, s *server.Server) context.CancelFunc {
+	handler := s.Handler()
+	f.now.Store(&handler)
 	ctx, leave := context.WithCancel(ctx)
-	group.Go(func() error { return s.Run(ctx, &share{front: f, closed: make(chan struct{})}) })
+	group.Go(func() error { return s.Run(ctx, &quiet{addr: f.ln.Addr(), closed: make(chan struct{})}) })
 	return leave
 }
 
-// swap lets s take over from the server that serves now.
+// swap lets s take over from the server that answers now.
 func (f *front) swap(ctx context.Context, s *server.Server) error {
 	select {
 	case f.next <- s:
@@ -77,44 +87,69 @@ func (f *front) swap(ctx context.Context, s *server.Server) error {
 	}
 }
 
-// accept hands connections to whichever server asks first. What the listener
-// says besides is the servers' to judge: they wait after passing failures.
-func (f *front) accept(ctx context.Context) {
-	for {
-		conn, err := f.ln.Accept()
-		select {
-		case f.conns <- accepted{conn, err}:
-		case <-ctx.Done():
-			if conn != nil {
-				_ = conn.Close() // nobody is left to answer
-			}
-			return
-		}
+func (f *front) serve(ctx context.Context) error {
+	srv := &http.Server{
+		Handler:           f,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       bodyTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		TLSConfig:         f.tls,
+		ErrorLog:          slog.NewLogLogger(f.log.Handler(), slog.LevelDebug),
+		// A stop must not cancel writes in flight.
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	served := make(chan error, 1)
+	go func() { served <- f.serveOn(srv) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serving on %s: %w", f.ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	f.drain(ctx, srv)
+	<-served
+	return nil
+}
+
+func (f *front) serveOn(srv *http.Server) error {
+	if f.tls != nil {
+		return srv.ServeTLS(f.ln, "", "")
+	}
+	return srv.Serve(f.ln)
+}
+
+func (f *front) drain(ctx context.Context, srv *http.Server) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), server.DrainTime)
+	defer cancel()
+	err := srv.Shutdown(ctx)
+	if err == nil {
+		return
+	}
+	f.log.WarnContext(ctx, "requests were cut off by the stop", "error", err)
+	if err := srv.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		f.log.WarnContext(ctx, "closing connections failed", "error", err)
 	}
 }
 
-// share is one server's part of the listener.
-type share struct {
-	*front
+// quiet is a listener to which nobody comes: the connections are front's.
+type quiet struct {
+	addr   net.Addr
 	once   sync.Once
 	closed chan struct{}
 }
 
-// Accept implements [net.Listener].
-func (s *share) Accept() (net.Conn, error) {
-	select {
-	case got := <-s.conns:
-		return got.conn, got.err
-	case <-s.closed:
-		return nil, net.ErrClosed
-	}
+// Accept implements [net.Listener]. It waits for Close.
+func (q *quiet) Accept() (net.Conn, error) {
+	<-q.closed
+	return nil, net.ErrClosed
 }
 
-// Close ends this server's part; the listener stays open.
-func (s *share) Close() error {
-	s.once.Do(func() { close(s.closed) })
+// Close implements [net.Listener].
+func (q *quiet) Close() error {
+	q.once.Do(func() { close(q.closed) })
 	return nil
 }
 
 // Addr implements [net.Listener].
-func (s *share) Addr() net.Addr { return s.ln.Addr() }
+func (q *quiet) Addr() net.Addr { return q.addr }

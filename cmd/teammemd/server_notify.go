@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/coreos/go-systemd/v22/daemon"
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 )
 
 // notifier tells systemd how a service fares. Outside of systemd it does
@@ -14,20 +14,20 @@ import (
 type notifier struct{ log *slog.Logger }
 
 func (n notifier) send(ctx context.Context, state string) {
-	if _, err := daemon.SdNotify(false, state); err != nil {
+	if _, err := systemd.SdNotify(false, state); err != nil {
 		n.log.WarnContext(ctx, "service manager was not told", "error", err)
 	}
 }
 
-func (n notifier) ready(ctx context.Context) { n.send(ctx, daemon.SdNotifyReady) }
+func (n notifier) ready(ctx context.Context) { n.send(ctx, systemd.SdNotifyReady) }
 
-func (n notifier) stopping(ctx context.Context) { n.send(ctx, daemon.SdNotifyStopping) }
+func (n notifier) stopping(ctx context.Context) { n.send(ctx, systemd.SdNotifyStopping) }
 
 // watch keeps the watchdog calm until ctx ends, as long as alive answers in
 // time. What it answers does not matter: a restart mends no full disk, but it
 // does mend a deadlock.
 func (n notifier) watch(ctx context.Context, alive func(context.Context) error) error {
-	interval, err := daemon.SdWatchdogEnabled(false)
+	interval, err := systemd.SdWatchdogEnabled(false)
 	if err != nil {
 		n.log.WarnContext(ctx, "watchdog cannot be served", "error", err)
 	}
@@ -38,7 +38,7 @@ func (n notifier) watch(ctx context.Context, alive func(context.Context) error) 
 	defer ticker.Stop()
 	for {
 		if answers(ctx, interval/3, alive) {
-			n.send(ctx, daemon.SdNotifyWatchdog)
+			n.send(ctx, systemd.SdNotifyWatchdog)
 		}
 		select {
 		case <-ctx.Done():

@@ -156,8 +156,8 @@ func TestReportFields(t *testing.T) {
 	for name, want := range map[string][]string{
 		"status": {"identity", "roots", "schema", "server", "state"},
 		"root": {
-			"conflicts", "duration_ms", "epoch", "held", "pending", "received", "repo", "restored", "root", "schema", "sent",
-			"state", "unchanged", "version", "watch",
+			"conflicts", "duration_ms", "epoch", "held", "pending", "received", "repo", "restored", "root", "schema", "sent", "server",
+			"state", "total", "unchanged", "version", "watch",
 		},
 	} {
 		object := map[string]map[string]any{"status": whole, "root": root}[name]
@@ -177,7 +177,7 @@ func TestReportFields(t *testing.T) {
 	for field := range reflect.TypeFor[control.Held]().Fields() {
 		tags = append(tags, field.Tag.Get("json"))
 	}
-	if diff := cmp.Diff([]string{"key", "line", "column", "rule", "tier", "reason", "fix"}, tags); diff != "" {
+	if diff := cmp.Diff([]string{"key", "line", "column", "rule", "tier", "reason", "detail,omitempty", "more,omitempty", "fix"}, tags); diff != "" {
 		t.Errorf("held (-want +got):\n%s", diff)
 	}
 	text, err = json.Marshal(control.RootStatus{LastPush: time.Unix(1, 0).UTC(), LastPull: time.Unix(2, 0).UTC(), NextRetry: time.Unix(3, 0).UTC()})

@@ -29,6 +29,8 @@ type RootReport struct {
 	Repo   api.Repo `json:"repo"`
 	// Root is the team directory, absolute.
 	Root string `json:"root"`
+	// Server is the URL of the root's server.
+	Server string `json:"server"`
 	// State is a state word of package sync, such as "in-sync".
 	State string `json:"state"`
 	// Sent, Received, Unchanged, Restored and Pending count keys.
@@ -37,6 +39,9 @@ type RootReport struct {
 	Unchanged int `json:"unchanged"`
 	Restored  int `json:"restored"`
 	Pending   int `json:"pending"`
+	// Total counts what the process that answers has moved since it opened the
+	// root.
+	Total Moved `json:"total"`
 	// Held are the keys that stay local, and why; Conflicts the saved copies that
 	// nobody has read.
 	Held      List[Held]     `json:"held"`
@@ -49,6 +54,13 @@ type RootReport struct {
 	// code that it stands for.
 	Error string `json:"error,omitempty"`
 	Code  int    `json:"code,omitempty"`
+}
+
+// Moved counts keys.
+type Moved struct {
+	Sent     int `json:"sent"`
+	Received int `json:"received"`
+	Restored int `json:"restored"`
 }
 
 // Held is one key that stays local, or one finding in it. Line and Column are

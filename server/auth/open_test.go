@@ -9,26 +9,26 @@ import (
 )
 
 // openStore opens a store for serving.
-func openStore(t testing.TB, dir string) store.Backend {
-	t.Helper()
-	return open(t, sqlitestore.Options{Dir: dir, Serve: true})
+func openStore(tb testing.TB, dir string) store.Backend {
+	tb.Helper()
+	return open(tb, sqlitestore.Options{Dir: dir, Serve: true})
 }
 
 // openAgain opens the same data as another process does that changes tokens.
-func openAgain(t testing.TB, dir string) store.Credentials {
-	t.Helper()
-	return open(t, sqlitestore.Options{Dir: dir})
+func openAgain(tb testing.TB, dir string) store.Credentials {
+	tb.Helper()
+	return open(tb, sqlitestore.Options{Dir: dir})
 }
 
-func open(t testing.TB, o sqlitestore.Options) store.Backend {
-	t.Helper()
+func open(tb testing.TB, o sqlitestore.Options) store.Backend {
+	tb.Helper()
 	s, err := sqlitestore.Open(context.Background(), o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Errorf("closing the store: %v", err)
+			tb.Errorf("closing the store: %v", err)
 		}
 	})
 	return s

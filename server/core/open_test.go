@@ -9,20 +9,20 @@ import (
 )
 
 // openStore opens a store for serving.
-func openStore(t testing.TB, dir string) store.Backend {
-	t.Helper()
-	return open(t, sqlitestore.Options{Dir: dir, Serve: true})
+func openStore(tb testing.TB, dir string) store.Backend {
+	tb.Helper()
+	return open(tb, sqlitestore.Options{Dir: dir, Serve: true})
 }
 
-func open(t testing.TB, o sqlitestore.Options) store.Backend {
-	t.Helper()
+func open(tb testing.TB, o sqlitestore.Options) store.Backend {
+	tb.Helper()
 	s, err := sqlitestore.Open(context.Background(), o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Errorf("closing the store: %v", err)
+			tb.Errorf("closing the store: %v", err)
 		}
 	})
 	return s

@@ -67,8 +67,7 @@ func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Ch
 		return nil, fmt.Errorf("%w: waiting to scan: %w", api.ErrUnavailable, ctx.Err())
 	}
 	found, err := c.scanSafely(ctx, key, content)
-	var held *api.HeldError
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*api.HeldError](err); ok {
 		return []fault{{api.ErrRefused, api.Finding{Key: key, Rule: string(held.Reason), Reason: held.Detail}}}, nil
 	}
 	if err != nil {

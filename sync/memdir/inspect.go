@@ -139,31 +139,42 @@ func (t *Tree) saveExhibit(ctx context.Context, key api.Key, got exhibit, why st
 // had it open.
 func (t *Tree) finish(ctx context.Context, s *staging, m *move) {
 	if m.out.Err == nil {
-		// Our own file is whole however young it is.
-		t.cache[m.at.rel()] = cached{key: m.Key, sum: m.Sum, settled: true}
+		t.rememberPlaced(m)
 	}
-	if m.name == "" {
-		return
-	}
-	if m.displaced && !t.stillAs(s, m.name, m.seen) {
+	switch {
+	case m.name == "":
+	case m.displaced && !stillAs(s, m.name, m.seen):
 		t.keepOrLeave(ctx, s, m, m.name)
-		return
+	case m.displaced && m.lively:
+		t.lingering = append(t.lingering, lingerer{move: *m, staging: s.path, since: time.Now()})
+	default:
+		t.discard(ctx, s, m.Key, m.name)
 	}
-	t.discard(ctx, s, m.Key, m.name)
+}
+
+// rememberPlaced notes that a file is ours: whole however young it is, and
+// edited by nobody as long as its mark stays.
+func (t *Tree) rememberPlaced(m *move) {
+	c := cached{key: m.Key, sum: m.Sum, settled: true}
+	if now, held, err := m.at.look(m.at.name); err == nil && held == nil && now.ino == m.ours.ino && now.mtime == m.ours.mtime {
+		c.mark = now
+	}
+	t.cache[m.at.rel()] = c
 }
 
 // stillAs reports whether a staged file has the mark, and no writer: it may go.
-func (t *Tree) stillAs(s *staging, name string, seen mark) bool {
-	m, held, err := s.look(name)
-	if err != nil || held != nil || m != seen {
-		return false
-	}
+// First the writers, then the mark: a save that ends in between changes it.
+func stillAs(s *staging, name string, seen mark) bool {
 	f, err := s.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return false
 	}
-	busy, err := beingWrittenTo(f, m)
-	return f.Close() == nil && err == nil && !busy
+	busy, err := beingWrittenTo(f, seen)
+	if err = errors.Join(err, f.Close()); err != nil || busy {
+		return false
+	}
+	m, held, err := s.look(name)
+	return err == nil && held == nil && m == seen
 }
 
 // keepOrLeave saves a displaced file whose bytes nobody else may have, then
@@ -175,7 +186,7 @@ func (t *Tree) keepOrLeave(ctx context.Context, s *staging, m *move, name string
 		if !known {
 			m.out.Saved, err = t.saveExhibit(ctx, m.Key, got, whyDisplaced)
 		}
-		if err == nil && t.stillAs(s, name, got.mark) {
+		if err == nil && stillAs(s, name, got.mark) {
 			t.discard(ctx, s, m.Key, name)
 			return
 		}

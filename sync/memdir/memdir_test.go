@@ -174,6 +174,12 @@ func (w *world) saved() map[string][]string {
 // it, not in the staging directory.
 func (w *world) wantClean() {
 	w.Helper()
+	// What was displaced a moment ago lingers; saving it now would be a mistake.
+	before := w.saved()
+	if err := w.tree.Recover(w.Context()); err != nil {
+		w.Error(err)
+	}
+	diff(w.T, "saved copies after recovery", w.saved(), before)
 	for _, dir := range []string{filepath.Dir(w.root), w.state.Staging()} {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {

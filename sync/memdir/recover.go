@@ -19,6 +19,7 @@ import (
 // dealt with stays, and is reported.
 func (t *Tree) Recover(ctx context.Context) error {
 	t.leftovers = false
+	t.sweep(ctx, 0)
 	paths := []string{besidePath(t.root)}
 	if t.staging != "" {
 		paths = append(paths, t.staging)

@@ -274,3 +274,24 @@ func TestLoadAbsent(t *testing.T) {
 		}
 	}
 }
+
+// A file that stays open for writing, as a log does, is not held for ever: it
+// is read once it was seen unchanged for long enough.
+func TestFileThatStaysOpen(t *testing.T) {
+	offset := time.Minute
+	w := newWorld(t, clockAt(&offset))
+	w.wantWriters()
+	w.write("log.md", "line")
+	f, err := os.OpenFile(w.path("log.md"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	patient := api.Reading{Settle: 30 * time.Second}
+	diff(t, "held at first", held(w.snapshot(patient)), map[string]api.Reason{"log.md": api.HeldUnstable})
+	offset += 31 * time.Second
+	diff(t, "files later", files(w.snapshot(patient)), sums(map[string]string{"log.md": "line"}))
+	if got, err := w.tree.Load(t.Context(), key(t, "log.md"), patient); err != nil || got.Content != "line" {
+		t.Errorf("Load: %+v, %v", got, err)
+	}
+}

@@ -1,21 +1,14 @@
 package sqlitestore
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"time"
-
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
+	"sync"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 )
 
-// maxCachedItems bounds the rows of all cached heads together; a row is about
-// 150 bytes.
-const maxCachedItems = 2_000_000
+// DefaultCachedRows is the default of [Options.CachedRows]: about 300 MB.
+const DefaultCachedRows = 2_000_000
 
 // repoRow is a head with the number of its repo, 0 for one that was never
 // written.
@@ -26,165 +19,118 @@ type repoRow struct {
 
 func (r *repoRow) size() int { return 1 + len(r.head.Items) + len(r.head.Tombs) + len(r.head.Redacted) }
 
-// keep puts a head into the cache unless a newer one is there. mu is held.
-func (s *Store) keep(repo api.Repo, row *repoRow) {
-	if old := s.heads[repo]; old != nil && old.head.Version > row.head.Version {
+// headCache keeps heads in memory. What it holds for a repo is always its last
+// committed state: the writer publishes before Update returns, and a reader's
+// snapshot that a commit overtook is not taken in, however old the commit.
+type headCache struct {
+	limit int // rows; 0 keeps nothing, for a store that does not serve
+
+	mu     sync.Mutex
+	rows   map[api.Repo]*repoRow // guarded by mu
+	held   int                   // sizes of rows together; guarded by mu
+	loads  map[api.Repo]*load    // guarded by mu
+	closed bool                  // guarded by mu
+}
+
+// load counts the readers that are taking a snapshot of one repo.
+type load struct {
+	readers   int
+	overtaken bool // a commit was published since the first of them began
+}
+
+func (c *headCache) get(repo api.Repo) *repoRow {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rows[repo]
+}
+
+// publish takes in what the writer committed, or read while it held the
+// database's write lock.
+func (c *headCache) publish(repo api.Repo, row *repoRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.loads[repo]; l != nil {
+		l.overtaken = true
+	}
+	c.keep(repo, row)
+}
+
+// forget drops a head whose commit has an unknown outcome.
+func (c *headCache) forget(repo api.Repo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.loads[repo]; l != nil {
+		l.overtaken = true
+	}
+	c.drop(repo)
+}
+
+// begin says that a reader is about to take a snapshot of repo; end must follow.
+func (c *headCache) begin(repo api.Repo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.loads[repo]
+	if l == nil {
+		l = &load{}
+		if c.loads == nil {
+			c.loads = make(map[api.Repo]*load)
+		}
+		c.loads[repo] = l
+	}
+	l.readers++
+}
+
+// end takes in what a reader found, nil for nothing, unless it may be old.
+func (c *headCache) end(repo api.Repo, row *repoRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.loads[repo]
+	if row != nil && !l.overtaken && c.rows[repo] == nil {
+		c.keep(repo, row)
+	}
+	if l.readers--; l.readers == 0 {
+		delete(c.loads, repo)
+	}
+}
+
+// keep takes in a head and makes room for it. mu is held.
+func (c *headCache) keep(repo api.Repo, row *repoRow) {
+	c.drop(repo)
+	if c.limit == 0 || c.closed {
 		return
 	}
-	s.drop(repo)
-	s.heads[repo] = row
-	s.items += row.size()
-	for other := range s.heads {
-		if s.items <= maxCachedItems {
+	if c.rows == nil {
+		c.rows = make(map[api.Repo]*repoRow)
+	}
+	c.rows[repo] = row
+	c.held += row.size()
+	for other := range c.rows {
+		if c.held <= c.limit {
 			return
 		}
 		if other != repo {
-			s.drop(other) // in the map's random order: nothing to maintain on reads
+			c.drop(other) // in the map's random order: nothing to maintain on reads
 		}
 	}
 }
 
-// drop takes a head out of the cache. mu is held.
-func (s *Store) drop(repo api.Repo) {
-	if old := s.heads[repo]; old != nil {
-		s.items -= old.size()
-		delete(s.heads, repo)
+// drop takes a head out. mu is held.
+func (c *headCache) drop(repo api.Repo) {
+	if old := c.rows[repo]; old != nil {
+		c.held -= old.size()
+		delete(c.rows, repo)
 	}
 }
 
-func (s *Store) cached(repo api.Repo) *repoRow {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.heads[repo]
+// close drops everything, so that no call after Close is answered.
+func (c *headCache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows, c.held, c.closed = nil, 0, true
 }
 
-// Head returns the current snapshot, from memory but for the first time.
-func (s *Store) Head(ctx context.Context, repo api.Repo) (*store.Head, error) {
-	row, err := s.row(ctx, repo)
-	if err != nil {
-		return nil, err
-	}
-	return row.head, nil
-}
-
-// row returns the head of a repo that was written.
-func (s *Store) row(ctx context.Context, repo api.Repo) (*repoRow, error) {
-	if row := s.cached(repo); row != nil {
-		return row, nil
-	}
-	conn, err := s.reader.Take(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading %q: %w", repo, err)
-	}
-	defer s.reader.Put(conn)
-	row, err := s.loadSnapshot(conn, repo)
-	if err != nil {
-		return nil, fmt.Errorf("reading %q: %w", repo, err)
-	}
-	if row.id == 0 {
-		return nil, fmt.Errorf("%w: %q", store.ErrNoRepo, repo)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keep(repo, row)
-	return s.heads[repo], nil
-}
-
-// current returns the head as the writer sees it, inside its transaction.
-func (s *Store) current(repo api.Repo) (*repoRow, error) {
-	if row := s.cached(repo); row != nil {
-		return row, nil
-	}
-	return s.load(s.writer, repo)
-}
-
-// loadSnapshot reads a head in a transaction of its own, so that its rows
-// belong together.
-func (s *Store) loadSnapshot(conn *sqlite.Conn, repo api.Repo) (row *repoRow, err error) {
-	defer sqlitex.Transaction(conn)(&err)
-	return s.load(conn, repo)
-}
-
-func (s *Store) load(conn *sqlite.Conn, repo api.Repo) (*repoRow, error) {
-	head := &store.Head{Repo: repo, Epoch: s.epoch}
-	row := &repoRow{head: head}
-	err := sqlitex.Execute(conn, "SELECT id, version, modified_ms FROM repos WHERE name = ?", &sqlitex.ExecOptions{
-		Args: []any{repo.String()},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			row.id, head.Version, head.Modified = stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1)), fromMillis(stmt.ColumnInt64(2))
-			return nil
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	if row.id != 0 {
-		if err := errors.Join(loadItems(conn, row), loadTombs(conn, row), loadRedactions(conn, row)); err != nil {
-			return nil, err
-		}
-	}
-	head.Seal()
-	return row, nil
-}
-
-// Keys are compared as bytes by SQLite as well, so the rows come sorted.
-
-func loadItems(conn *sqlite.Conn, row *repoRow) error {
-	return sqlitex.Execute(conn, "SELECT key, sum, bytes, version, modified_ms FROM entries WHERE repo = ? ORDER BY key", &sqlitex.ExecOptions{
-		Args: []any{row.id},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			key, err := api.ParseKey(stmt.ColumnText(0))
-			if err != nil {
-				return fmt.Errorf("a stored key is damaged: %w", err)
-			}
-			row.head.Items = append(row.head.Items, store.Item{
-				Key: key, Sum: columnSum(stmt, 1), Bytes: stmt.ColumnInt(2), Version: uint64(stmt.ColumnInt64(3)), Modified: fromMillis(stmt.ColumnInt64(4)),
-			})
-			return nil
-		},
-	})
-}
-
-func loadTombs(conn *sqlite.Conn, row *repoRow) error {
-	return sqlitex.Execute(conn, "SELECT key, version FROM tombs WHERE repo = ? ORDER BY key", &sqlitex.ExecOptions{
-		Args: []any{row.id},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			key, err := api.ParseKey(stmt.ColumnText(0))
-			if err != nil {
-				return fmt.Errorf("a stored key is damaged: %w", err)
-			}
-			row.head.Tombs = append(row.head.Tombs, store.Tomb{Key: key, Version: uint64(stmt.ColumnInt64(1))})
-			return nil
-		},
-	})
-}
-
-func loadRedactions(conn *sqlite.Conn, row *repoRow) error {
-	return sqlitex.Execute(conn, "SELECT sum FROM redactions WHERE repo = ? ORDER BY sum", &sqlitex.ExecOptions{
-		Args: []any{row.id},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			row.head.Redacted = append(row.head.Redacted, columnSum(stmt, 0))
-			return nil
-		},
-	})
-}
-
-func columnSum(stmt *sqlite.Stmt, column int) (sum api.Checksum) {
-	stmt.ColumnBytes(column, sum[:])
-	return sum
-}
-
-// fromMillis reads a stored time; 0 is the zero time.
-func fromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
-
-func toMillis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
+func (c *headCache) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }

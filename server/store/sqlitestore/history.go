@@ -13,27 +13,27 @@ import (
 
 // Bodies returns the contents with these sums.
 func (s *Store) Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) (map[api.Checksum]string, error) {
-	row, err := s.row(ctx, repo)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := s.reader.Take(ctx)
+	id, err := s.repoID(ctx, repo)
 	if err != nil {
 		return nil, fmt.Errorf("reading contents of %q: %w", repo, err)
 	}
-	defer s.reader.Put(conn)
 	bodies := make(map[api.Checksum]string, len(sums))
-	for _, sum := range sums {
-		if _, have := bodies[sum]; have {
-			continue
+	err = s.readConn(ctx, func(conn *sqlite.Conn) error {
+		for _, sum := range sums {
+			if _, have := bodies[sum]; have {
+				continue
+			}
+			if err := sqlitex.Execute(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", &sqlitex.ExecOptions{
+				Args:       []any{id, sum[:]},
+				ResultFunc: func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil },
+			}); err != nil {
+				return err
+			}
 		}
-		err := sqlitex.Execute(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", &sqlitex.ExecOptions{
-			Args:       []any{row.id, sum[:]},
-			ResultFunc: func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil },
-		})
-		if err != nil {
-			return nil, fmt.Errorf("reading contents of %q: %w", repo, err)
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading contents of %q: %w", repo, err)
 	}
 	return bodies, nil
 }
@@ -42,16 +42,16 @@ const versionColumns = "key, version, op, sum, bytes, at_ms, token, person, devi
 
 // History returns versions, newest first.
 func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit int) ([]store.Version, error) {
-	row, err := s.row(ctx, repo)
+	id, err := s.repoID(ctx, repo)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading history of %q: %w", repo, err)
 	}
 	if limit <= 0 {
 		limit = -1 // SQLite's word for all
 	}
-	query, args := "SELECT "+versionColumns+" FROM versions WHERE repo = ? ORDER BY version DESC, key LIMIT ?", []any{row.id, limit}
+	query, args := "SELECT "+versionColumns+" FROM versions WHERE repo = ? ORDER BY version DESC, key LIMIT ?", []any{id, limit}
 	if !key.IsZero() {
-		query, args = "SELECT "+versionColumns+" FROM versions WHERE repo = ? AND key = ? ORDER BY version DESC LIMIT ?", []any{row.id, key.String(), limit}
+		query, args = "SELECT "+versionColumns+" FROM versions WHERE repo = ? AND key = ? ORDER BY version DESC LIMIT ?", []any{id, key.String(), limit}
 	}
 	var versions []store.Version
 	err = s.read(ctx, query, args, func(stmt *sqlite.Stmt) error {
@@ -66,13 +66,13 @@ func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit i
 }
 
 func scanVersion(stmt *sqlite.Stmt) (store.Version, error) {
-	key, err := api.ParseKey(stmt.ColumnText(0))
+	key, err := columnKey(stmt, 0)
 	if err != nil {
-		return store.Version{}, fmt.Errorf("a stored key is damaged: %w", err)
+		return store.Version{}, err
 	}
 	return store.Version{
 		Key: key, Version: uint64(stmt.ColumnInt64(1)), Op: store.Op(stmt.ColumnText(2)), Sum: columnSum(stmt, 3),
-		Bytes: stmt.ColumnInt(4), At: fromMillis(stmt.ColumnInt64(5)),
+		Bytes: stmt.ColumnInt(4), At: columnTime(stmt, 5),
 		Actor: api.Actor{
 			Token: stmt.ColumnText(6), Person: stmt.ColumnText(7), Device: stmt.ColumnText(8),
 			Agent: stmt.ColumnText(9), Session: stmt.ColumnText(10),

@@ -7,30 +7,10 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 )
-
-// write runs one transaction on the writer's connection.
-func (s *Store) write(ctx context.Context, run func(*sqlite.Conn) error) (err error) {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-s.turn }()
-	if s.writer == nil {
-		return errClosed
-	}
-	end, err := sqlitex.ImmediateTransaction(s.writer)
-	if err != nil {
-		return err
-	}
-	defer end(&err)
-	return run(s.writer)
-}
 
 func touchCredentials(conn *sqlite.Conn) error {
 	return exec(conn, "UPDATE meta SET value = value + 1 WHERE name = 'credential_generation'")
@@ -46,11 +26,12 @@ func (s *Store) AddToken(ctx context.Context, t store.Token) error {
 }
 
 func insertToken(conn *sqlite.Conn, t store.Token) error {
-	return errors.Join(
-		exec(conn, "INSERT INTO tokens (id, name, hash, repos, role, created_ms, expires_ms, revoked_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), toMillis(t.CreatedAt), toMillis(t.ExpiresAt), toMillis(t.RevokedAt)),
-		touchCredentials(conn),
-	)
+	err := exec(conn, "INSERT INTO tokens (id, name, hash, repos, role, created_ms, expires_ms, revoked_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), toMillis(t.CreatedAt), toMillis(t.ExpiresAt), toMillis(t.RevokedAt))
+	if err != nil {
+		return err
+	}
+	return touchCredentials(conn)
 }
 
 const tokenColumns = "id, name, hash, repos, role, created_ms, expires_ms, revoked_ms"
@@ -98,6 +79,9 @@ func (s *Store) tokens(ctx context.Context, query string, args ...any) ([]store.
 
 // RevokeToken marks a token as revoked.
 func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error {
+	if toMillis(at) == 0 {
+		return errors.New("revoking a token: no time given") // 0 is stored for "live"
+	}
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
 		if err := exec(conn, "UPDATE tokens SET revoked_ms = iif(revoked_ms = 0, ?, revoked_ms) WHERE id = ?", toMillis(at), id); err != nil {
 			return err
@@ -113,67 +97,6 @@ func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error 
 	return nil
 }
 
-// AddJoinCode stores a code.
-func (s *Store) AddJoinCode(ctx context.Context, c store.JoinCode) error {
-	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		return exec(conn, "INSERT INTO join_codes (hash, repo, role, expires_ms, tries) VALUES (?, ?, ?, ?, ?)",
-			c.Hash[:], c.Repo.String(), c.Role.String(), toMillis(c.ExpiresAt), c.Tries)
-	})
-	if err != nil {
-		return fmt.Errorf("storing a join code: %w", err)
-	}
-	return nil
-}
-
-// RedeemJoinCode takes the live code with this hash away and stores the token
-// that mint makes for it.
-func (s *Store) RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time, maxTries int, mint func(store.JoinCode) (store.Token, error)) error {
-	missed := false
-	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		if err := exec(conn, "DELETE FROM join_codes WHERE expires_ms <= ?", toMillis(now)); err != nil {
-			return err
-		}
-		code, found, err := findCode(conn, hash)
-		if err != nil {
-			return err
-		}
-		if !found {
-			// The count must be committed, so this is no error yet.
-			missed = true
-			return errors.Join(
-				exec(conn, "UPDATE join_codes SET tries = tries + 1"),
-				exec(conn, "DELETE FROM join_codes WHERE tries >= ?", maxTries),
-			)
-		}
-		token, err := mint(code)
-		if err != nil {
-			return err
-		}
-		return errors.Join(exec(conn, "DELETE FROM join_codes WHERE hash = ?", hash[:]), insertToken(conn, token))
-	})
-	if err == nil && missed {
-		err = store.ErrNoCredential
-	}
-	if err != nil {
-		return fmt.Errorf("redeeming a join code: %w", err)
-	}
-	return nil
-}
-
-func findCode(conn *sqlite.Conn, hash [32]byte) (code store.JoinCode, found bool, err error) {
-	err = sqlitex.Execute(conn, "SELECT repo, role, expires_ms, tries FROM join_codes WHERE hash = ?", &sqlitex.ExecOptions{
-		Args: []any{hash[:]},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			repo, repoErr := api.ParseRepo(stmt.ColumnText(0))
-			role, roleErr := api.ParseRole(stmt.ColumnText(1))
-			code = store.JoinCode{Hash: hash, Repo: repo, Role: role, ExpiresAt: fromMillis(stmt.ColumnInt64(2)), Tries: stmt.ColumnInt(3)}
-			found = true
-			return errors.Join(repoErr, roleErr)
-		},
-	})
-	return code, found, err
-}
-
 // Generation returns a number that changes with every change of tokens.
 func (s *Store) Generation(ctx context.Context) (generation uint64, err error) {
 	err = s.read(ctx, "SELECT value FROM meta WHERE name = 'credential_generation'", nil, func(stmt *sqlite.Stmt) error {
@@ -184,4 +107,19 @@ func (s *Store) Generation(ctx context.Context) (generation uint64, err error) {
 		return 0, fmt.Errorf("reading the credential generation: %w", err)
 	}
 	return generation, nil
+}
+
+// fromMillis reads a time of a credential; 0 is the zero time.
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func toMillis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
