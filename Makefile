@@ -56,7 +56,7 @@ race: $(SKIPCHECK) ## small counts with the race detector
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(GOFUMPT) ## go vet, gofumpt, golangci-lint, go mod tidy
 	go vet ./...
-	@unformatted=$$($(GOFUMPT) -extra -l .); test -z "$$unformatted" || { echo "gofumpt -extra -w: $$unformatted" >&2; exit 1; }
+	@unformatted=$$($(GOFUMPT) -extra=group_params -l .); test -z "$$unformatted" || { echo "gofumpt -extra=group_params -w: $$unformatted" >&2; exit 1; }
 	$(GOLANGCI_LINT) run -j 2 ./...
 	go mod tidy -diff
 
