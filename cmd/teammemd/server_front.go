@@ -40,12 +40,15 @@ func newFront(ln net.Listener, tls *tls.Config, log *slog.Logger) *front {
 	return &front{ln: ln, tls: tls, log: log, next: make(chan *server.Server)}
 }
 
+// drainTime is how long requests in flight may take once the server stops.
+const drainTime = 10 * time.Second
+
 // ServeHTTP lets the server of the moment answer.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*f.now.Load()).ServeHTTP(w, r) }
 
 // Run answers by first, and by those that swap brings, until ctx ends. It then
 // closes the listener, lets requests in flight finish for up to
-// [server.DrainTime], and returns nil.
+// [drainTime], and returns nil.
 func (f *front) Run(ctx context.Context, first *server.Server) error {
 	group, ctx := errgroup.WithContext(ctx)
 	leave := f.enter(ctx, group, first)
@@ -122,7 +125,7 @@ func (f *front) serveOn(srv *http.Server) error {
 }
 
 func (f *front) drain(ctx context.Context, srv *http.Server) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), server.DrainTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	err := srv.Shutdown(ctx)
 	if err == nil {
