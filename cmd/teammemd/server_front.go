@@ -24,6 +24,10 @@ const (
 	answerTimeout = 60 * time.Second // twice what a client waits
 	idleTimeout   = 120 * time.Second
 	maxHeader     = 64 << 10 // bytes; long lists of keys= travel in the first line
+
+	// drainTime is how long requests in flight may take after a stop was asked,
+	// below the 30 s that the unit allows.
+	drainTime = 10 * time.Second
 )
 
 // front holds the listener and its connections for servers that come and go: a
@@ -40,15 +44,12 @@ func newFront(ln net.Listener, tls *tls.Config, log *slog.Logger) *front {
 	return &front{ln: ln, tls: tls, log: log, next: make(chan *server.Server)}
 }
 
-// drainTime is how long requests in flight may take once the server stops.
-const drainTime = 10 * time.Second
-
 // ServeHTTP lets the server of the moment answer.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*f.now.Load()).ServeHTTP(w, r) }
 
 // Run answers by first, and by those that swap brings, until ctx ends. It then
 // closes the listener, lets requests in flight finish for up to
-// [drainTime], and returns nil.
+// drainTime, and returns nil.
 func (f *front) Run(ctx context.Context, first *server.Server) error {
 	group, ctx := errgroup.WithContext(ctx)
 	leave := f.enter(ctx, group, first)
