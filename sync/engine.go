@@ -288,7 +288,8 @@ func (e *Engine) flush(ctx context.Context, core *Core) {
 func (e *Engine) follow(ctx context.Context) {
 	wait := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(time.Second), backoff.WithRandomizationFactor(1),
-		backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0))
+		backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0),
+	)
 	for ctx.Err() == nil {
 		up := false
 		err := e.opts.Remote.Follow(ctx, func(at api.Position) {

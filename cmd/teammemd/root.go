@@ -169,6 +169,7 @@ func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions,
 		return control.RootReport{}, err
 	}
 	report, err := r.cycle(ctx, mode)
+	err = errors.Join(err, r.tree.Recover(ctx)) // what was displaced a moment ago is looked at once more
 	if err == nil {
 		report.DurationMS = time.Since(begun).Milliseconds()
 	}
