@@ -312,6 +312,7 @@ func (d *daemon) Sync(ctx context.Context, req control.SyncRequest) (control.Roo
 		}
 		return control.RootReport{}, withHint(fmt.Errorf("%w: the daemon does not know this root yet", api.ErrUsage), "send it SIGHUP, or start it again")
 	}
+	root.prepare(req)
 	report, err := root.engine.Sync(ctx, modeOf(req))
 	if err != nil {
 		return control.RootReport{}, err

@@ -162,19 +162,27 @@ func makeTeamDir(dir string) error {
 }
 
 // cycleOnce runs one manual cycle of a root without a daemon.
-func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions, mode teamsync.Mode) (control.RootReport, error) {
+func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions, req control.SyncRequest) (control.RootReport, error) {
 	o.onDemand = true
 	begun := time.Now()
 	r, err := m.open(ctx, root, o)
 	if err != nil {
 		return control.RootReport{}, err
 	}
-	report, err := r.cycle(ctx, mode)
+	r.prepare(req)
+	report, err := r.cycle(ctx, modeOf(req))
 	err = errors.Join(err, r.tree.Recover(ctx)) // what was displaced a moment ago is looked at once more
 	if err == nil {
 		report.DurationMS = time.Since(begun).Milliseconds()
 	}
 	return report, errors.Join(err, r.close())
+}
+
+// prepare passes on a person's word about a server that was set back.
+func (r *openRoot) prepare(req control.SyncRequest) {
+	if req.Resolve != "" {
+		r.engine.Resolve(teamsync.Resolution(req.Resolve))
+	}
 }
 
 // cycle runs the engine just long enough for one manual cycle.
