@@ -55,6 +55,7 @@ func (b *lockedBuffer) String() string {
 
 // options change how a world is made.
 type options struct {
+	store  func(store.Backend) store.Backend // wraps the real one
 	core   func(*core.Options)
 	server func(*server.Options)
 }
@@ -63,7 +64,10 @@ func newWorld(tb testing.TB, o options) *world {
 	tb.Helper()
 	w := &world{t: tb, dir: tb.TempDir(), logged: &lockedBuffer{}}
 	w.backend = openStore(tb, w.dir)
-	log := slog.New(slog.NewTextHandler(w.logged, nil))
+	if o.store != nil {
+		w.backend = o.store(w.backend)
+	}
+	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.auth = auth.New(w.backend, auth.Options{Log: log})
 	co := core.Options{Store: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
 	if o.core != nil {

@@ -114,13 +114,17 @@ func (r *root) armAbove() bool {
 	r.mu.Lock()
 	r.awaited = next
 	r.mu.Unlock()
+	st, err := os.Stat(above)
+	if err != nil {
+		return false
+	}
 	r.nextPoll = time.Now().Add(r.w.opts.Poll)
 	if !r.w.opts.PollOnly {
 		if _, support := eventSupport(above); support != noEvents {
 			err := r.w.registry.watch(r, above, ancestor)
 			switch {
 			case err == nil:
-				r.above = above
+				r.above, r.aboveID = above, st
 				r.nextPoll = time.Time{}
 			case errors.Is(err, fs.ErrNotExist):
 				return false

@@ -25,6 +25,7 @@ type root struct {
 	identity fs.FileInfo     // of what is watched, nil while missing
 	dirs     map[string]bool // watched, part of the tree
 	above    string          // watched while missing
+	aboveID  fs.FileInfo     // of what is watched there
 	poll     bool            // look at the tree every Poll
 	sum      uint64          // signature at the last look
 	armed    bool            // has been watched once
@@ -84,7 +85,9 @@ func (r *root) deliver(event fsnotify.Event, how use) {
 	name := filepath.Base(event.Name)
 	if how.why == ancestor {
 		r.mu.Lock()
-		r.inbox.check = r.inbox.check || how.self || strings.EqualFold(name, r.awaited)
+		// What happens to the ancestor itself may end its watch.
+		r.inbox.rearm = r.inbox.rearm || how.self
+		r.inbox.check = r.inbox.check || strings.EqualFold(name, r.awaited)
 		r.mu.Unlock()
 		signal(r.wake)
 		return
@@ -229,7 +232,9 @@ func (r *root) verify() {
 	case here && r.identity != nil && os.SameFile(st, r.identity):
 		return
 	case !here && r.identity == nil && r.above != "":
-		if above, _ := nearest(r.dir); above == r.above {
+		above, _ := nearest(r.dir)
+		st, err := os.Stat(above)
+		if above == r.above && err == nil && os.SameFile(st, r.aboveID) {
 			return
 		}
 	}

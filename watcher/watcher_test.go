@@ -103,11 +103,16 @@ func TestRenamedTreesStayWatched(t *testing.T) {
 	r.mkdir("a/b/c")
 	r.write("a/b/c/f.md")
 	from, to := "a", "z"
-	for i := range 20 {
+	for i := range 10 {
 		r.calm()
 		r.must(os.Rename(r.path(from), r.path(to)))
 		r.hint("the rename")
 		r.proven(fmt.Sprintf("round %d: deep under the new name", i), to+"/b/c/f.md")
+		deeper := fmt.Sprintf("%s/b/c/n%d", to, i)
+		r.mkdir(deeper)
+		r.write(deeper + "/f.md")
+		r.hint("a directory made under the new name")
+		r.proven(fmt.Sprintf("round %d: in a directory made under the new name", i), deeper+"/f.md")
 		from, to = to, from
 	}
 	r.must(os.RemoveAll(r.path("a")))
@@ -147,6 +152,19 @@ func TestRootDeletedForAWhile(t *testing.T) {
 		r.write("deep/er/f.md")
 		r.proven("an edit in the new root", "deep/er/f.md")
 	}
+}
+
+func TestRootAndItsParentsRecreated(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quick())
+	base := filepath.Dir(r.dir)
+	for range 100 {
+		r.must(os.RemoveAll(base))
+		r.mkdir("sub")
+	}
+	r.write("sub/f.md")
+	r.mode("root", watcher.Events)
+	r.proven("an edit in the last root", "sub/f.md")
 }
 
 func TestRootRenamedAwayAndBack(t *testing.T) {
@@ -315,7 +333,10 @@ func TestConstantWritesMeetTheMaximum(t *testing.T) {
 
 func TestHintsMergeWhileNobodyTakesThem(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, quick())
+	p := newTap()
+	opts := quick()
+	opts.Open = p.open
+	r := newRig(t, opts)
 	r.calm()
 	for i := range 500 {
 		r.write(fmt.Sprintf("f%d.md", i))
@@ -333,8 +354,27 @@ func TestHintsMergeWhileNobodyTakesThem(t *testing.T) {
 	if !r.w.Pending("root") {
 		t.Error("nothing is pending")
 	}
-	r.hint("the settled one")
-	r.calm()
+	// A hint that waits to be taken grows into a full one.
+	for settled := time.After(50 * time.Millisecond); ; {
+		select {
+		case <-settled:
+		case <-r.w.Hints():
+			continue
+		}
+		break
+	}
+	p.fail(fsnotify.ErrEventOverflow)
+	for full := false; !full; {
+		full = (<-r.w.Hints()).Full
+	}
+	tick := time.NewTicker(opts.Max)
+	defer tick.Stop()
+	<-tick.C
+	<-tick.C
+	if h := r.hint("the settled one"); !h.Full {
+		t.Errorf("got %+v, want a full one", h)
+	}
+	r.silent("the second of two that were merged")
 	if r.w.Pending("root") {
 		t.Error("still pending")
 	}

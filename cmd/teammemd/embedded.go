@@ -90,16 +90,16 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 	return e, nil
 }
 
-// addressInUse is EADDRINUSE as Windows says it; package syscall translates it
+// errAddressInUse is EADDRINUSE as Windows says it; package syscall translates it
 // on no system.
-const addressInUse = syscall.Errno(10048)
+const errAddressInUse = syscall.Errno(10048)
 
 // listen opens the port.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, addressInUse):
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, errAddressInUse):
 		return nil, withHint(fmt.Errorf("listening on %s: another program has this port", addr), "any free port: --listen 127.0.0.1:0")
 	case errors.Is(err, fs.ErrPermission):
 		return nil, withHint(fmt.Errorf("%w: listening on %s: this user may not use the port", api.ErrConfig, addr), "use a port above 1023, such as --listen 127.0.0.1:8787")

@@ -34,8 +34,7 @@ func scanFunc(sc *scanner.Scanner) core.ScanFunc {
 
 // verdictError tells a refusal of one text from a scanner that cannot judge any.
 func verdictError(err error) error {
-	var refusal *scanner.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*scanner.Refusal](err); ok {
 		return &api.HeldError{Reason: api.Reason(refusal.Reason), Detail: refusal.Detail}
 	}
 	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)

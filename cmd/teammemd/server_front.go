@@ -24,6 +24,10 @@ const (
 	answerTimeout = 60 * time.Second // twice what a client waits
 	idleTimeout   = 120 * time.Second
 	maxHeader     = 64 << 10 // bytes; long lists of keys= travel in the first line
+
+	// drainTime is how long requests in flight may take after a stop was asked,
+	// below the 30 s that the unit allows.
+	drainTime = 10 * time.Second
 )
 
 // front holds the listener and its connections for servers that come and go: a
@@ -45,7 +49,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*f.now.Load
 
 // Run answers by first, and by those that swap brings, until ctx ends. It then
 // closes the listener, lets requests in flight finish for up to
-// [server.DrainTime], and returns nil.
+// drainTime, and returns nil.
 func (f *front) Run(ctx context.Context, first *server.Server) error {
 	group, ctx := errgroup.WithContext(ctx)
 	leave := f.enter(ctx, group, first)
@@ -108,7 +112,9 @@ func (f *front) serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	f.drain(ctx, srv)
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on %s: %w", f.ln.Addr(), err)
+	}
 	return nil
 }
 
@@ -120,7 +126,7 @@ func (f *front) serveOn(srv *http.Server) error {
 }
 
 func (f *front) drain(ctx context.Context, srv *http.Server) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), server.DrainTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	err := srv.Shutdown(ctx)
 	if err == nil {

@@ -40,32 +40,32 @@ const withEnvironment = "--with-environment"
 
 // startServer starts a server on a free port of the loopback address and waits
 // for it to say so.
-func startServer(t testing.TB, args ...string) *process {
-	t.Helper()
+func startServer(tb testing.TB, args ...string) *process {
+	tb.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("SKIP: windows has no SIGTERM to stop the server with")
+		tb.Skip("SKIP: windows has no SIGTERM to stop the server with")
 	}
-	p := &process{t: t, log: newLines()}
+	p := &process{t: tb, log: newLines()}
 	var env []string
 	if at := slices.Index(args, withEnvironment); at >= 0 {
 		args, env = args[:at], args[at+1:]
 	}
-	p.cmd = command(t, append([]string{"server", "--listen", "127.0.0.1:0"}, args...)...)
+	p.cmd = command(tb, append([]string{"server", "--listen", "127.0.0.1:0"}, args...)...)
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stderr = p.log
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(p.kill)
+	tb.Cleanup(p.kill)
 	stdout := bufio.NewReader(out)
 	first, err := stdout.ReadString('\n')
 	url, ok := strings.CutPrefix(strings.TrimSuffix(first, "\n"), "listening ")
 	if err != nil || !ok {
-		t.Fatalf("first line %q, %v; log:\n%s", first, err, p.log)
+		tb.Fatalf("first line %q, %v; log:\n%s", first, err, p.log)
 	}
 	p.url = url
 	rest := make(chan string, 1)
@@ -78,10 +78,10 @@ func startServer(t testing.TB, args ...string) *process {
 }
 
 // command runs teammemd with an environment of its own.
-func command(t testing.TB, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "teammemd", args...)
-	cmd.Env = append(cleanEnvironment(), "HOME="+t.TempDir())
+func command(tb testing.TB, args ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), "teammemd", args...)
+	cmd.Env = append(cleanEnvironment(), "HOME="+tb.TempDir())
 	return cmd
 }
 
@@ -96,25 +96,25 @@ func cleanEnvironment() []string {
 }
 
 // run runs teammemd to its end.
-func run(t testing.TB, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
-	cmd := command(t, args...)
+func run(tb testing.TB, args ...string) (stdout, stderr string, code int) {
+	tb.Helper()
+	cmd := command(tb, args...)
 	var out, talk bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &talk
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.String(), talk.String(), cmd.ProcessState.ExitCode()
 }
 
 // token makes a token in a store and returns its secret.
-func token(t testing.TB, data string, role api.Role, repos string) string {
-	t.Helper()
-	out, talk, code := run(t, "server", "token", "create", "--name", "test-"+role.String(), "--repo", repos, "--role", role.String(), "--data", data)
+func token(tb testing.TB, data string, role api.Role, repos string) string {
+	tb.Helper()
+	out, talk, code := run(tb, "server", "token", "create", "--name", "test-"+role.String(), "--repo", repos, "--role", role.String(), "--data", data)
 	if code != 0 {
-		t.Fatalf("exit %d: %s", code, talk)
+		tb.Fatalf("exit %d: %s", code, talk)
 	}
 	all := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	return all[len(all)-1]
@@ -161,10 +161,10 @@ type answer struct {
 }
 
 // decode reads the body as JSON.
-func (r answer) decode(t testing.TB, into any) {
-	t.Helper()
+func (r answer) decode(tb testing.TB, into any) {
+	tb.Helper()
 	if err := json.Unmarshal([]byte(r.body), into); err != nil {
-		t.Fatalf("%v in %q", err, r.body)
+		tb.Fatalf("%v in %q", err, r.body)
 	}
 }
 
@@ -204,24 +204,24 @@ func (p *process) try(method, path, secret, body string, header ...string) (answ
 func memory(repo string) string { return api.PathTeamMemory + "?repo=" + url.QueryEscape(repo) }
 
 // pushBody is the body of a PUT.
-func pushBody(t testing.TB, r api.PushRequest) string {
-	t.Helper()
+func pushBody(tb testing.TB, r api.PushRequest) string {
+	tb.Helper()
 	raw, err := json.Marshal(r)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(raw)
 }
 
 // entry is the body of a PUT of one entry.
-func entry(t testing.TB, key, content string) string {
-	t.Helper()
-	return pushBody(t, api.PushRequest{Entries: map[string]string{key: content}})
+func entry(tb testing.TB, key, content string) string {
+	tb.Helper()
+	return pushBody(tb, api.PushRequest{Entries: map[string]string{key: content}})
 }
 
 // eventually waits until done reports true.
-func eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, done func() bool) {
+	tb.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -230,7 +230,7 @@ func eventually(t testing.TB, what string, done func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			t.Fatalf("waited %s in vain: %s", patience, what)
+			tb.Fatalf("waited %s in vain: %s", patience, what)
 		}
 	}
 }
@@ -261,8 +261,8 @@ func (l *lines) String() string {
 }
 
 // await waits until text was written count times.
-func (l *lines) await(t testing.TB, text string, count int) {
-	t.Helper()
+func (l *lines) await(tb testing.TB, text string, count int) {
+	tb.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	for {
@@ -275,17 +275,17 @@ func (l *lines) await(t testing.TB, text string, count int) {
 		select {
 		case <-more:
 		case <-deadline.C:
-			t.Fatalf("%q was not written %d times:\n%s", text, count, l)
+			tb.Fatalf("%q was not written %d times:\n%s", text, count, l)
 		}
 	}
 }
 
 // write makes a file in a directory.
-func write(t testing.TB, dir, name, text string) string {
-	t.Helper()
+func write(tb testing.TB, dir, name, text string) string {
+	tb.Helper()
 	file := filepath.Join(dir, name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file
 }

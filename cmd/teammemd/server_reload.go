@@ -96,7 +96,7 @@ func (e *embedded) reloadOnHangup(ctx context.Context, hangups <-chan os.Signal,
 		}
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // a clean stop; the reload that it cut short is part of it
 		case err != nil:
 			e.log.ErrorContext(ctx, "configuration was not reloaded, the old one stays", "error", oneLine(err.Error()))
 			continue

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -260,4 +261,100 @@ func TestPolicy(t *testing.T) {
 	if _, err := auth.NewPolicy("acme"); !errors.Is(err, api.ErrUsage) {
 		t.Errorf("a policy with a bad pattern = %v, want a usage error", err)
 	}
+}
+
+// overtaken lets a revocation happen between the reading of a token and its
+// return, once.
+type overtaken struct {
+	store.Credentials
+	revoke func()
+}
+
+func (o *overtaken) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, error) {
+	t, err := o.Credentials.TokenByHash(ctx, hash)
+	if o.revoke != nil {
+		revoke := o.revoke
+		o.revoke = nil
+		revoke()
+	}
+	return t, err
+}
+
+// A token that was read before its revocation must not be remembered after it.
+func TestRevokedWhileReading(t *testing.T) {
+	ctx := t.Context()
+	clk := newClock()
+	creds := &overtaken{Credentials: openStore(t, t.TempDir())}
+	a := auth.New(creds, auth.Options{Now: clk.Now})
+	token, secret, err := a.Create(ctx, "ci", "*", api.Reader, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	creds.revoke = func() {
+		if err := a.Revoke(ctx, token.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := a.Authenticate(ctx, secret); err != nil {
+		t.Fatalf("a request that overlaps the revocation: %v", err)
+	}
+	if _, err := a.Authenticate(ctx, secret); !errors.Is(err, api.ErrSignedOut) {
+		t.Errorf("a request after the revocation: %v, want signed out", err)
+	}
+}
+
+// flapping is a store that cannot be read while it is told so.
+type flapping struct {
+	store.Credentials
+	out  chan bool
+	down bool
+}
+
+func (f *flapping) Generation(ctx context.Context) (uint64, error) {
+	select {
+	case f.down = <-f.out:
+	default:
+	}
+	if f.down {
+		return 0, errDisk
+	}
+	return f.Credentials.Generation(ctx)
+}
+
+// Run says once that the store is gone, and once that it is back.
+func TestRunLogsChangesOfReach(t *testing.T) {
+	var log lines
+	f := &flapping{Credentials: openStore(t, t.TempDir()), out: make(chan bool)}
+	a := auth.New(f, auth.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- a.Run(ctx) }()
+	f.out <- true
+	f.out <- true // a second look has failed as well
+	f.out <- false
+	f.out <- false
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run = %v, want nil", err)
+	}
+	if out, back := log.count("credentials cannot be read"), log.count("credentials can be read again"); out != 1 || back != 1 {
+		t.Errorf("logged %d times that it is gone and %d times that it is back, want once each", out, back)
+	}
+}
+
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(s string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), s)
 }

@@ -26,13 +26,16 @@ var (
 // promises.
 type Store interface {
 	// Update changes one repo. It returns the head after the change, which is
-	// the head before it when the change was empty or decide failed.
+	// the head before it when the change was empty or decide failed. When ctx
+	// ends before decide was called, nothing is changed and the error is ctx's;
+	// once committed, the answer is a success.
 	Update(ctx context.Context, repo api.Repo, decide func(Tx) (Change, error)) (*Head, error)
 	// Head returns the current snapshot, or [ErrNoRepo].
 	Head(ctx context.Context, repo api.Repo) (*Head, error)
 	// Bodies returns the contents with these sums that some unredacted version
 	// of the repo has or had; missing ones are left out of the map. The order
-	// and repetition of sums do not matter.
+	// and repetition of sums do not matter. [ErrNoRepo] if the repo was never
+	// written.
 	Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) (map[api.Checksum]string, error)
 	// History returns versions, newest first, at most limit (0 = all), of one
 	// key, or of all keys for the zero Key. [ErrNoRepo] if the repo was never
@@ -100,7 +103,8 @@ type Credentials interface {
 	// Tokens lists all tokens, oldest first.
 	Tokens(ctx context.Context) ([]Token, error)
 	// RevokeToken marks a token as revoked at a time; revoking twice keeps the
-	// first time. [ErrNoCredential] if there is no such ID.
+	// first time. [ErrNoCredential] if there is no such ID. The zero time is
+	// refused: it is how a live token looks.
 	RevokeToken(ctx context.Context, id string, at time.Time) error
 	// AddJoinCode stores a code.
 	AddJoinCode(ctx context.Context, c JoinCode) error

@@ -139,5 +139,5 @@ func (t *Tree) takeBack(ctx context.Context, s *staging, m *move, cause error) e
 // to change it.
 func (t *Tree) isOurs(s *staging, m *move) bool {
 	got, err := t.examine(s, m.name)
-	return err == nil && !got.busy && got.held == nil && got.sum == m.Sum
+	return err == nil && got.read && got.sum == m.Sum
 }

@@ -116,7 +116,7 @@ func (k *keeper) save(_ context.Context, saved api.SavedCopy) (string, error) {
 // the number of its rounds.
 func memoryDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "teammemd-test-")
+	dir, err := os.MkdirTemp("/dev/shm", "teammemd-test-") //nolint:usetesting // it has to be there
 	if err != nil {
 		return t.TempDir()
 	}

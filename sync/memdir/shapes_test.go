@@ -61,6 +61,7 @@ func shapes() []shape {
 			return unix.Mkfifo(w.path("p.md"), 0o644)
 		}, reason: api.HeldUnreadable, path: "p.md"},
 		{name: "socket", make: func(t *testing.T, w *world) error {
+			t.Helper()
 			var config net.ListenConfig
 			t.Chdir(w.root) // the path of a socket is limited to about 100 bytes
 			l, err := config.Listen(t.Context(), "unix", "s.md")
@@ -77,6 +78,7 @@ func shapes() []shape {
 		}, path: "d.md"},
 		{name: "file in the place of a directory", make: file("f.md"), path: "-", key: "f.md/below.md"},
 		{name: "unreadable file", make: func(t *testing.T, w *world) error {
+			t.Helper()
 			if os.Getuid() == 0 {
 				t.Skip("SKIP: root reads everything")
 			}

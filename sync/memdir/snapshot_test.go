@@ -194,43 +194,6 @@ func TestPlacedFileIsSettledAtOnce(t *testing.T) {
 	diff(t, "held", held(w.snapshot(api.Reading{Settle: time.Hour})), map[string]api.Reason{"a.md": api.HeldUnstable})
 }
 
-// A second save within one tick of the clock, of the same size, must be seen.
-func TestYoungFilesAreReadAgain(t *testing.T) {
-	w := newWorld(t)
-	w.write("a.md", "aaaa")
-	w.snapshot(settled)
-	before, err := os.Stat(w.path("a.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.write("a.md", "bbbb")
-	if err := os.Chtimes(w.path("a.md"), before.ModTime(), before.ModTime()); err != nil {
-		t.Fatal(err)
-	}
-	diff(t, "files", files(w.snapshot(settled)), sums(map[string]string{"a.md": "bbbb"}))
-}
-
-// An old file is not read again: it may even have become unreadable.
-func TestOldFilesAreNotReadAgain(t *testing.T) {
-	reads := func(how api.Reading) uint64 {
-		offset := time.Minute
-		w := newWorld(t, clockAt(&offset))
-		w.write("a.md", strings.Repeat("x", 4096))
-		w.snapshot(settled)
-		before := bytesRead(t)
-		w.snapshot(how)
-		return bytesRead(t) - before
-	}
-	overhead := bytesRead(t) // of reading the counter itself
-	overhead = bytesRead(t) - overhead
-	if got := reads(api.Reading{}) - overhead; got >= 4096 {
-		t.Errorf("%d bytes read, want none of the file's 4096", got)
-	}
-	if got := reads(api.Reading{Full: true}) - overhead; got < 4096 {
-		t.Errorf("%d bytes read by a full scan, want the file's 4096", got)
-	}
-}
-
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.write("max.md", strings.Repeat("x", api.MaxEntryBytes))

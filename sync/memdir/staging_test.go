@@ -36,7 +36,7 @@ func besideWorld(t *testing.T, staging string) *world {
 func TestStagingBesideTheRoot(t *testing.T) { testBeside(t, "") }
 
 func TestStagingOnAnotherFileSystem(t *testing.T) {
-	shm, err := os.MkdirTemp("/dev/shm", "teammemd-test-")
+	shm, err := os.MkdirTemp("/dev/shm", "teammemd-test-") //nolint:usetesting // it has to be there
 	if err != nil {
 		t.Skipf("SKIP: no second file system: %v", err)
 	}
@@ -45,6 +45,7 @@ func TestStagingOnAnotherFileSystem(t *testing.T) {
 }
 
 func testBeside(t *testing.T, staging string) {
+	t.Helper()
 	w := besideWorld(t, staging)
 	c, err := w.tree.Capabilities()
 	if err != nil {
@@ -94,6 +95,7 @@ func TestRecover(t *testing.T) {
 	w.leave("w-abcdefghijkl", "half a fi")
 	w.leave(name("x", "wanted", "1.md"), "wanted")            // never entered
 	w.leave(name("x", "wanted", "2.md"), "displaced")         // came out
+	w.leave(name("x", "wanted", "binary.md"), "\x00\xff")     // came out, and is no text
 	w.leave(name("x", "wanted", "3.md"), "known")             // came out, the server has it
 	w.leave(name("x", "wanted", "dir/ü-_.md")+".b", "backup") // an unfinished exchange of Windows
 	w.leave(name("d", "", "gone.md"), "moved out")            // goes back
@@ -106,7 +108,7 @@ func TestRecover(t *testing.T) {
 		w.wantContent("gone.md", "moved out")
 		w.wantContent("taken.md", "in the tree")
 		diff(t, "saved copies", w.saved(), map[string][]string{
-			"2.md": {"displaced"}, "dir/ü-_.md": {"backup"}, "taken.md": {"moved out, replaced"}, "no/dir.md": {"no place"},
+			"2.md": {"displaced"}, "binary.md": {"\x00\xff"}, "dir/ü-_.md": {"backup"}, "taken.md": {"moved out, replaced"}, "no/dir.md": {"no place"},
 		})
 		w.wantClean()
 	}

@@ -18,7 +18,7 @@ func TestFullDisk(t *testing.T) {
 	const inside = "TEAMMEMD_TEST_NAMESPACE"
 	if os.Getenv(inside) == "" {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFullDisk$", "-test.v")
-		cmd.Env = append(os.Environ(), inside+"=yes")
+		cmd.Env = append(os.Environ(), inside+"=yes", "GORACE=atexit_sleep_ms=0")
 		cmd.SysProcAttr = &syscall.SysProcAttr{
 			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
 			UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
@@ -40,7 +40,11 @@ func TestFullDisk(t *testing.T) {
 	if err := syscall.Mount("tmpfs", path, "tmpfs", 0, "size=256k"); err != nil {
 		t.Skipf("SKIP: mounting a small file system: %v", err)
 	}
-	defer syscall.Unmount(path, syscall.MNT_DETACH)
+	t.Cleanup(func() {
+		if err := syscall.Unmount(path, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
 	d := open(t, path)
 	want := api.Memory{Epoch: "e", Version: 1, Bases: map[api.Key]api.Base{key(t, "a.md"): base("one")}}
 	commit(t, d, api.Record{View: &api.Position{Epoch: "e", Version: 1}, Bases: want.Bases})

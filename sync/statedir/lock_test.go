@@ -14,13 +14,13 @@ import (
 )
 
 func TestLock(t *testing.T) {
-	first, second := open(t, t.TempDir()), (*statedir.Dir)(nil)
+	first := open(t, t.TempDir())
 	for range 2 {
 		if err := first.Lock(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	second = open(t, first.Path())
+	second := open(t, first.Path())
 	err := second.Lock()
 	if !errors.Is(err, api.ErrAlreadyRunning) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
 		t.Errorf("a second lock: %v", err)

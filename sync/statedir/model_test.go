@@ -86,7 +86,7 @@ func applyToModel(m api.Memory, r api.Record) api.Memory {
 func TestModel(t *testing.T) {
 	base := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		path, err := os.MkdirTemp(base, "")
+		path, err := os.MkdirTemp(base, "") //nolint:usetesting // one for each history
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -110,11 +110,12 @@ func TestModel(t *testing.T) {
 		if diff := cmp.Diff(want, load(t, open(t, path))); diff != "" {
 			rt.Fatalf("memory after a restart (-want +got):\n%s", diff)
 		}
-		cutAnywhere(rt, t, path, history)
+		cutAnywhere(t, rt, path, history)
 	})
 }
 
-func cutAnywhere(rt *rapid.T, t *testing.T, path string, history []api.Memory) {
+func cutAnywhere(t *testing.T, rt *rapid.T, path string, history []api.Memory) {
+	t.Helper()
 	whole, err := os.ReadFile(filepath.Join(path, "journal"))
 	if os.IsNotExist(err) {
 		return // nothing was ever recorded

@@ -18,20 +18,20 @@ import (
 
 var noon = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
 
-func save(t testing.TB, d *statedir.Dir, name, content, why string, at time.Time) string {
-	t.Helper()
-	id, err := d.Save(t.Context(), api.SavedCopy{Key: key(t, name), Content: content, Sum: api.SumString(content), At: at, Why: why})
+func save(tb testing.TB, d *statedir.Dir, name, content, why string, at time.Time) string {
+	tb.Helper()
+	id, err := d.Save(tb.Context(), api.SavedCopy{Key: key(tb, name), Content: content, Sum: api.SumString(content), At: at, Why: why})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return id
 }
 
-func copies(t testing.TB, d *statedir.Dir) []statedir.Copy {
-	t.Helper()
+func copies(tb testing.TB, d *statedir.Dir) []statedir.Copy {
+	tb.Helper()
 	all, err := d.Copies()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return all
 }

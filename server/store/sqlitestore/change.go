@@ -19,7 +19,6 @@ var (
 // apply lets one update decide and writes its rows. An error is the database's;
 // the update's own stays in it.
 func (s *Store) apply(u *update, fresh map[api.Repo]*repoRow) error {
-	u.head, u.err = nil, nil
 	if err := u.ctx.Err(); err != nil {
 		u.fail(err)
 		return nil
@@ -31,29 +30,24 @@ func (s *Store) apply(u *update, fresh map[api.Repo]*repoRow) error {
 			return err
 		}
 	}
-	u.head = row.head
 	change, err := decideSafely(u, tx{s.writer, row})
 	if s.writer.AutocommitEnabled() {
 		return errLostTransaction // a read of decide met an error that ended it
 	}
-	if err == nil {
-		err = checkChange(change)
-	}
 	if err != nil {
-		u.err = err
+		u.answerWith(row.head, err)
 		return nil
 	}
 	change.At = change.At.Truncate(time.Millisecond).UTC()
 	next := row.head.Next(change)
-	if next == row.head {
-		return nil
+	if next != row.head {
+		id, err := writeChange(s.writer, row, next, change)
+		if err != nil {
+			return err
+		}
+		fresh[u.repo] = &repoRow{id: id, head: next}
 	}
-	id, err := writeChange(s.writer, row.id, next, change)
-	if err != nil {
-		return err
-	}
-	fresh[u.repo] = &repoRow{id: id, head: next}
-	u.head = next
+	u.answerWith(next, nil)
 	return nil
 }
 
@@ -65,7 +59,10 @@ func decideSafely(u *update, t tx) (change store.Change, err error) {
 			err = errDecide // what it said may quote an entry
 		}
 	}()
-	return u.decide(t)
+	if change, err = u.decide(t); err != nil {
+		return store.Change{}, err
+	}
+	return change, checkChange(change)
 }
 
 // checkChange refuses what could be written and never read again.
@@ -103,7 +100,8 @@ func (t tx) Had(key api.Key, sum api.Checksum) (had bool, err error) {
 
 // writeChange writes the rows of one change and returns the repo's number. It
 // stops at the first error; see [transact].
-func writeChange(conn *sqlite.Conn, id int64, next *store.Head, c store.Change) (int64, error) {
+func writeChange(conn *sqlite.Conn, row *repoRow, next *store.Head, c store.Change) (int64, error) {
+	id := row.id
 	if id == 0 {
 		if err := exec(conn, "INSERT INTO repos (name, version, modified_ms) VALUES (?, 0, 0)", next.Repo.String()); err != nil {
 			return 0, err
@@ -114,6 +112,9 @@ func writeChange(conn *sqlite.Conn, id int64, next *store.Head, c store.Change) 
 	w.exec("UPDATE repos SET version = ?, modified_ms = ? WHERE id = ?", w.version, w.at, id)
 	for _, p := range c.Puts {
 		w.put(p)
+		if _, dead := row.head.Tomb(p.Key); dead {
+			w.exec("DELETE FROM tombs WHERE repo = ? AND key = ?", id, p.Key.String())
+		}
 	}
 	for _, key := range c.Retire {
 		w.retire(key)
@@ -141,7 +142,6 @@ func (w *changeWriter) put(p store.Put) {
 	w.exec(`INSERT INTO entries (repo, key, sum, bytes, version, modified_ms) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET sum = excluded.sum, bytes = excluded.bytes, version = excluded.version, modified_ms = excluded.modified_ms`,
 		w.repo, key, sum, len(p.Content), w.version, w.at)
-	w.exec("DELETE FROM tombs WHERE repo = ? AND key = ?", w.repo, key)
 	w.history(key, store.OpPut, sum, len(p.Content))
 }
 

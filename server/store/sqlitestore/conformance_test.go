@@ -11,7 +11,9 @@ import (
 func TestConformance(t *testing.T) {
 	for name, rows := range map[string]int{"cached": 0, "tiny cache": 3} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of the time goes into waiting for the disk
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
+				t.Helper()
 				dir := t.TempDir()
 				open := func(serve bool) func() (store.Backend, error) {
 					return func() (store.Backend, error) {

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -37,8 +38,11 @@ func transact(conn *sqlite.Conn, begin string, run func() error) (began bool, er
 	}
 	committed := false
 	defer func() {
-		if !committed {
-			err = errors.Join(err, rollback(conn))
+		if committed {
+			return
+		}
+		if undo := rollback(conn); undo != nil {
+			err = errors.Join(err, fmt.Errorf("rolling back: %w", undo))
 		}
 	}()
 	if err := run(); err != nil {

@@ -41,6 +41,9 @@ func (u *update) answered() bool {
 	}
 }
 
+// answerWith sets what the call will return.
+func (u *update) answerWith(head *store.Head, err error) { u.head, u.err = head, err }
+
 // fail replaces what was decided: nothing was written.
 func (u *update) fail(err error) { u.head, u.err = nil, fmt.Errorf("writing to %q: %w", u.repo, err) }
 

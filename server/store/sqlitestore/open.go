@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,10 @@ const (
 	databaseName = "teammemd.db"
 	lockName     = "server.lock"
 
-	// busyTimeout is how long a write waits for another process's write.
-	busyTimeout = 5 * time.Second
-	readers     = 4
+	readers = 4
+
+	// DefaultBusyTimeout is the default of [Options.BusyTimeout].
+	DefaultBusyTimeout = 5 * time.Second
 )
 
 // Options configure a [Store]. Dir is required.
@@ -36,12 +38,16 @@ type Options struct {
 	// CachedRows bounds the entries and tombstones of all heads in memory
 	// together, each about 150 bytes; 0 means [DefaultCachedRows].
 	CachedRows int
+	// BusyTimeout is how long a write waits for another process's write; 0
+	// means [DefaultBusyTimeout].
+	BusyTimeout time.Duration
 }
 
 // Store is a [store.Backend] on SQLite.
 type Store struct {
 	dir    string
 	path   string
+	busy   time.Duration
 	lock   *flock.Flock // nil without Serve
 	writer *sqlite.Conn // owned by whoever holds turn
 	reader *sqlitex.Pool
@@ -62,12 +68,12 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Dir == "" {
 		return nil, errors.New("opening the store: no data directory given")
 	}
-	s := &Store{dir: opts.Dir, path: filepath.Join(opts.Dir, databaseName), turn: make(chan struct{}, 1)}
+	s := &Store{
+		dir: opts.Dir, path: filepath.Join(opts.Dir, databaseName),
+		busy: cmp.Or(opts.BusyTimeout, DefaultBusyTimeout), turn: make(chan struct{}, 1),
+	}
 	if opts.Serve {
-		s.heads.limit = DefaultCachedRows
-		if opts.CachedRows > 0 {
-			s.heads.limit = opts.CachedRows
-		}
+		s.heads.limit = cmp.Or(opts.CachedRows, DefaultCachedRows)
 	}
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating data directory: %w", err)
@@ -97,7 +103,7 @@ func (s *Store) open(ctx context.Context) error {
 	if s.writer, err = sqlite.OpenConn(s.path, sqlite.OpenReadWrite|sqlite.OpenWAL); err != nil {
 		return err
 	}
-	s.writer.SetBusyTimeout(busyTimeout)
+	s.writer.SetBusyTimeout(s.busy)
 	if err := requireWAL(s.writer); err != nil {
 		return err
 	}
@@ -118,7 +124,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	s.reader, err = sqlitex.NewPool(s.path, sqlitex.PoolOptions{
 		Flags: sqlite.OpenReadOnly | sqlite.OpenWAL, PoolSize: readers,
-		PrepareConn: func(c *sqlite.Conn) error { c.SetBusyTimeout(busyTimeout); return nil },
+		PrepareConn: func(c *sqlite.Conn) error { c.SetBusyTimeout(s.busy); return nil },
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -69,7 +70,7 @@ var concurrency = map[string]func(*suite){
 						if i == 3 {
 							return store.Change{}, errRefused
 						}
-						return changeOf(put(fmt.Sprintf("%d.md", w), fmt.Sprint(i))), nil
+						return changeOf(put(fmt.Sprintf("%d.md", w), strconv.Itoa(i))), nil
 					})
 					if (err != nil) != (i == 3) || (i == 3 && !errors.Is(err, errRefused)) {
 						s.Errorf("writer %d, change %d: %v", w, i, err)
@@ -119,7 +120,7 @@ var concurrency = map[string]func(*suite){
 			})
 		}
 		for i := range changes {
-			content := fmt.Sprint(i)
+			content := strconv.Itoa(i)
 			returned.Store(s.apply(acme, put("a.md", content), put("b.md", content)).Version)
 		}
 		close(done)

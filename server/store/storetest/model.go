@@ -90,7 +90,7 @@ func checkModel(s *suite) {
 			"change": func(t *rapid.T) { s.modelChange(t, r, m) },
 			"refuse": func(t *rapid.T) { s.modelRefusal(t, r, drawChange(t)) },
 			"reopen": func(t *rapid.T) {
-				if rapid.IntRange(0, 9).Draw(t, "reopen") == 0 {
+				if rapid.IntRange(0, 19).Draw(t, "reopen") == 0 {
 					s.reopen()
 				}
 			},

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,7 +109,7 @@ var reading = map[string]func(*suite){
 		names := []string{"z.md", "Z.md", "é.md", "e.md", "日本/メモ.md", "🦊.md", "with space.md", "100%.md", "_.md", "a/b.md", "a.md", "a-b.md", "ﬁ.md", "quote'\".md"}
 		var edits []edit
 		for i, name := range names {
-			edits = append(edits, put(name, fmt.Sprint(i)))
+			edits = append(edits, put(name, strconv.Itoa(i)))
 		}
 		s.apply(acme, edits...)
 		s.apply(other, put("first.md", "x"))
@@ -139,7 +140,7 @@ var reading = map[string]func(*suite){
 	},
 	"reopening keeps everything": func(s *suite) {
 		for i := range 20 {
-			s.apply(acme, put(fmt.Sprintf("%d.md", i%7), fmt.Sprint(i)), retire(fmt.Sprintf("%d.md", 7+i%5)), at(someTime.Add(time.Duration(i)*time.Second)))
+			s.apply(acme, put(fmt.Sprintf("%d.md", i%7), strconv.Itoa(i)), retire(fmt.Sprintf("%d.md", 7+i%5)), at(someTime.Add(time.Duration(i)*time.Second)))
 		}
 		s.apply(other, put("a.md", "x"))
 		head, second, history := s.head(acme), s.head(other), s.history(acme, api.Key{}, 0)

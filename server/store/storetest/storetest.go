@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,7 +28,8 @@ type Harness struct {
 func Run(t *testing.T, fresh func(t *testing.T) Harness) {
 	t.Helper()
 	for _, group := range []map[string]func(*suite){writing, reading, concurrency, lifecycle, tokens, joinCodes} {
-		for name, run := range group {
+		for _, name := range slices.Sorted(maps.Keys(group)) {
+			run := group[name]
 			t.Run(name, func(t *testing.T) {
 				s := &suite{T: t, harness: fresh(t)}
 				s.open()
