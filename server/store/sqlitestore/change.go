@@ -22,7 +22,7 @@ type changeRows struct {
 // writeChange writes what leads to next and returns the repo's number; id is 0
 // for a repo that was never written.
 func writeChange(conn *sqlite.Conn, id int64, next *store.Head, c store.Change) (int64, error) {
-	w := &changeRows{conn: conn, repo: id, version: int64(next.Version), change: c, at: toMillis(c.At)}
+	w := &changeRows{conn: conn, repo: id, version: int64(next.Version), change: c, at: c.At.UnixMilli()}
 	w.head(next.Repo)
 	for _, p := range c.Puts {
 		w.put(p)

@@ -134,17 +134,20 @@ func columnSum(stmt *sqlite.Stmt, column int) (sum api.Checksum, err error) {
 	return sum, nil
 }
 
-// fromMillis reads a stored time; 0 is the zero time.
-func fromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}
+// fromMillis reads a stored time. The zero time has a number as well.
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-func toMillis(t time.Time) int64 {
+// optionalMillis stores the zero time as NULL.
+func optionalMillis(t time.Time) any {
 	if t.IsZero() {
-		return 0
+		return nil
 	}
 	return t.UnixMilli()
+}
+
+func columnOptionalTime(stmt *sqlite.Stmt, column int) time.Time {
+	if stmt.ColumnIsNull(column) {
+		return time.Time{}
+	}
+	return fromMillis(stmt.ColumnInt64(column))
 }

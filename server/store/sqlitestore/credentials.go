@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,7 +46,7 @@ func (s *Store) AddToken(ctx context.Context, t store.Token) error {
 
 func insertToken(conn *sqlite.Conn, t store.Token) error {
 	err := exec(conn, "INSERT INTO tokens (id, name, hash, repos, role, created_ms, expires_ms, revoked_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), toMillis(t.CreatedAt), toMillis(t.ExpiresAt), toMillis(t.RevokedAt))
+		t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), t.CreatedAt.UnixMilli(), optionalMillis(t.ExpiresAt), optionalMillis(t.RevokedAt))
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func scanToken(stmt *sqlite.Stmt) (store.Token, error) {
 	}
 	return store.Token{
 		ID: stmt.ColumnText(0), Name: stmt.ColumnText(1), Hash: hash, Repos: stmt.ColumnText(3), Role: role,
-		CreatedAt: fromMillis(stmt.ColumnInt64(5)), ExpiresAt: fromMillis(stmt.ColumnInt64(6)), RevokedAt: fromMillis(stmt.ColumnInt64(7)),
+		CreatedAt: fromMillis(stmt.ColumnInt64(5)), ExpiresAt: columnOptionalTime(stmt, 6), RevokedAt: columnOptionalTime(stmt, 7),
 	}, nil
 }
 
@@ -99,10 +100,14 @@ func (s *Store) tokens(ctx context.Context, sql string, args ...any) ([]store.To
 	return tokens, nil
 }
 
-// RevokeToken marks a token as revoked.
+// RevokeToken marks a token as revoked. The zero time is refused: it would leave
+// the token live.
 func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error {
+	if at.IsZero() {
+		return errors.New("revoking a token: no time given")
+	}
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		if err := exec(conn, "UPDATE tokens SET revoked_ms = iif(revoked_ms = 0, ?, revoked_ms) WHERE id = ?", toMillis(at), id); err != nil {
+		if err := exec(conn, "UPDATE tokens SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?", at.UnixMilli(), id); err != nil {
 			return err
 		}
 		if conn.Changes() == 0 {

@@ -18,6 +18,9 @@ func (s *Store) Head(ctx context.Context, repo api.Repo) (*store.Head, error) {
 
 // loaded returns the head of a repo that was written.
 func (s *Store) loaded(ctx context.Context, repo api.Repo) (l store.Loaded, err error) {
+	if s.closed.Load() {
+		return store.Loaded{}, fmt.Errorf("reading %q: %w", repo, errClosed)
+	}
 	if s.heads == nil {
 		l, err = s.loadSnapshot(ctx, repo)
 	} else {

@@ -16,7 +16,7 @@ import (
 func (s *Store) AddJoinCode(ctx context.Context, c store.JoinCode) error {
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
 		return exec(conn, "INSERT INTO join_codes (hash, repo, role, expires_ms, tries) VALUES (?, ?, ?, ?, ?)",
-			c.Hash[:], c.Repo.String(), c.Role.String(), toMillis(c.ExpiresAt), c.Tries)
+			c.Hash[:], c.Repo.String(), c.Role.String(), c.ExpiresAt.UnixMilli(), c.Tries)
 	})
 	if err != nil {
 		return fmt.Errorf("storing a join code: %w", err)
@@ -29,7 +29,7 @@ func (s *Store) AddJoinCode(ctx context.Context, c store.JoinCode) error {
 func (s *Store) RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time, maxTries int, mint func(store.JoinCode) (store.Token, error)) error {
 	missed := false
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		if err := exec(conn, "DELETE FROM join_codes WHERE expires_ms <= ?", toMillis(now)); err != nil {
+		if err := exec(conn, "DELETE FROM join_codes WHERE expires_ms <= ?", now.UnixMilli()); err != nil {
 			return err
 		}
 		code, found, err := findCode(conn, hash)

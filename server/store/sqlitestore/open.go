@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofrs/flock"
 	"zombiezen.com/go/sqlite"
@@ -32,6 +34,8 @@ const (
 var (
 	// errClosed is what a call meets after Close.
 	errClosed = errors.New("the store is closed")
+	// errNoDatabase is what a file of another kind meets.
+	errNoDatabase = errors.New("this file is not a database")
 	// errNotServing is what Update meets without the serving lock.
 	errNotServing = errors.New("the store was opened for credentials only")
 )
@@ -58,8 +62,8 @@ type Store struct {
 	turn chan struct{} // holds one value while somebody writes
 
 	mu     sync.Mutex
-	queue  []*update // guarded by mu
-	closed bool      // guarded by mu
+	queue  []*update   // guarded by mu
+	closed atomic.Bool // set under mu, so that nothing is queued after it
 }
 
 var _ store.Backend = (*Store)(nil)
@@ -128,7 +132,7 @@ func (s *Store) open(ctx context.Context, pool int) error {
 func createFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil
+		return checkFile(path)
 	}
 	if err != nil {
 		return err
@@ -138,6 +142,26 @@ func createFile(path string) error {
 	}
 	// The directory's own name must last as well; its content SQLite syncs.
 	return atomicfile.SyncPath(filepath.Dir(filepath.Dir(path)))
+}
+
+// checkFile refuses what SQLite takes for an empty database and overwrites: any
+// file that is shorter than a header.
+func checkFile(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	const magic = "SQLite format 3\x00"
+	start := make([]byte, len(magic))
+	_, err = io.ReadFull(file, start)
+	if errors.Is(err, io.EOF) || (err == nil && string(start) == magic) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	return errNoDatabase
 }
 
 func (s *Store) loadEpoch(ctx context.Context) (epoch string, err error) {
@@ -155,8 +179,7 @@ func (s *Store) loadEpoch(ctx context.Context) (epoch string, err error) {
 // Calls that come later fail; closing twice does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	closed := s.closed
-	s.closed = true
+	closed := s.closed.Swap(true)
 	s.mu.Unlock()
 	if closed {
 		return nil

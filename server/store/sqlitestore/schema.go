@@ -58,7 +58,7 @@ func schemaVersion(conn *sqlite.Conn) (version int, err error) {
 		return nil
 	})
 	if sqlite.ErrCode(err) == sqlite.ResultNotADB {
-		return 0, fmt.Errorf("this is no database: %w", err)
+		return 0, fmt.Errorf("%w: %w", errNoDatabase, err)
 	}
 	if err == nil && application != applicationID && (application != 0 || version != 0 || tables != 0) {
 		err = errors.New("this is the database of another program")

@@ -56,7 +56,7 @@ func (s *Store) enqueue(u *update) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Load() {
 		return errClosed
 	}
 	s.queue = append(s.queue, u)

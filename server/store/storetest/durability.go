@@ -166,6 +166,9 @@ func testClosed(t *testing.T, f Fixture) {
 	if _, err := f.Backend.History(t.Context(), repo, api.Key{}, 0); err == nil {
 		t.Error("a closed store answered")
 	}
+	if _, err := f.Backend.Head(t.Context(), repo); err == nil {
+		t.Error("a closed store answered from memory")
+	}
 	if err := f.Backend.AddToken(t.Context(), tokenOf(1)); err == nil {
 		t.Error("a closed store took a token")
 	}

@@ -163,7 +163,18 @@ func testTimes(t *testing.T, f Fixture) {
 	check("Modified", head.Modified)
 	check("an item's Modified", head.Items[0].Modified)
 	check("At", history(t, f.Backend, repo, api.Key{}, 0)[0].At)
-	head = headOf(t, f.Reopen(), repo)
+	b := f.Reopen()
+	head = headOf(t, b, repo)
 	check("Modified after reopening", head.Modified)
 	check("an item's Modified after reopening", head.Items[0].Modified)
+
+	odd := []time.Time{time.UnixMilli(0), time.UnixMilli(-1), {}}
+	for _, when := range odd {
+		commit(t, b, repo, puts(t, when, "a.md", when.String()))
+	}
+	for i, v := range history(t, f.Reopen(), repo, api.Key{}, len(odd)) {
+		if want := odd[len(odd)-1-i]; !v.At.Equal(want) {
+			t.Errorf("At is %v, not %v", v.At, want)
+		}
+	}
 }

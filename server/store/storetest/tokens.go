@@ -113,6 +113,10 @@ func testRevoke(t *testing.T, f Fixture) {
 	if err := f.Backend.RevokeToken(t.Context(), "t2", at(60)); !errors.Is(err, store.ErrNoCredential) {
 		t.Errorf("revoking an unknown ID: %v", err)
 	}
+	addToken(t, f.Backend, tokenOf(3))
+	if err := f.Backend.RevokeToken(t.Context(), "t3", time.Time{}); err == nil {
+		t.Error("a revocation without a time succeeded")
+	}
 }
 
 func generation(t testing.TB, c store.Credentials) uint64 {
