@@ -20,6 +20,9 @@ var (
 	ErrLocked = errors.New("store is in use by another process")
 	// ErrNewerSchema says that a newer release wrote this store.
 	ErrNewerSchema = errors.New("store was written by a newer release")
+	// ErrFull says that the store ran out of space. Nothing was changed, and
+	// the store can be used on.
+	ErrFull = errors.New("no space left for the store")
 )
 
 // Store keeps repos. See the package documentation for what each method
@@ -58,6 +61,33 @@ type Change struct {
 	At     time.Time // the server's clock, UTC; stored with millisecond precision
 	// Rules names the scanner's rule set (version and hash) that passed it.
 	Rules string
+}
+
+// Validate reports a change that breaks the contract: a zero key, or one that is
+// named twice, without saying which. A backend refuses it as if decide had.
+func (c Change) Validate() error {
+	seen := make(map[api.Key]bool, len(c.Puts)+len(c.Retire))
+	check := func(key api.Key) error {
+		if key.IsZero() {
+			return errors.New("a change names no key")
+		}
+		if seen[key] {
+			return errors.New("a change names a key twice")
+		}
+		seen[key] = true
+		return nil
+	}
+	for _, p := range c.Puts {
+		if err := check(p.Key); err != nil {
+			return err
+		}
+	}
+	for _, key := range c.Retire {
+		if err := check(key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Put sets one entry. A put of the content that the key already has is an

@@ -7,29 +7,28 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 )
 
-// write runs one transaction on the writer's connection.
-func (s *Store) write(ctx context.Context, run func(*sqlite.Conn) error) (err error) {
+// write runs one transaction on the writer's connection. A context that ends
+// before the transaction begins leaves everything as it was; later it has no
+// effect.
+func (s *Store) write(ctx context.Context, run func(*sqlite.Conn) error) error {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { <-s.turn }()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if s.writer == nil {
 		return errClosed
 	}
-	end, err := sqlitex.ImmediateTransaction(s.writer)
-	if err != nil {
-		return err
-	}
-	defer end(&err)
-	return run(s.writer)
+	return transact(s.writer, func() error { return run(s.writer) })
 }
 
 func touchCredentials(conn *sqlite.Conn) error {
@@ -46,11 +45,12 @@ func (s *Store) AddToken(ctx context.Context, t store.Token) error {
 }
 
 func insertToken(conn *sqlite.Conn, t store.Token) error {
-	return errors.Join(
-		exec(conn, "INSERT INTO tokens (id, name, hash, repos, role, created_ms, expires_ms, revoked_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), toMillis(t.CreatedAt), toMillis(t.ExpiresAt), toMillis(t.RevokedAt)),
-		touchCredentials(conn),
-	)
+	err := exec(conn, "INSERT INTO tokens (id, name, hash, repos, role, created_ms, expires_ms, revoked_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), t.CreatedAt.UnixMilli(), optionalMillis(t.ExpiresAt), optionalMillis(t.RevokedAt))
+	if err != nil {
+		return err
+	}
+	return touchCredentials(conn)
 }
 
 const tokenColumns = "id, name, hash, repos, role, created_ms, expires_ms, revoked_ms"
@@ -58,11 +58,15 @@ const tokenColumns = "id, name, hash, repos, role, created_ms, expires_ms, revok
 func scanToken(stmt *sqlite.Stmt) (store.Token, error) {
 	role, err := api.ParseRole(stmt.ColumnText(4))
 	if err != nil {
-		return store.Token{}, fmt.Errorf("a stored token is damaged: %w", err)
+		return store.Token{}, fmt.Errorf("%w: a token's role: %w", errDamaged, err)
+	}
+	hash, err := columnSum(stmt, 2)
+	if err != nil {
+		return store.Token{}, err
 	}
 	return store.Token{
-		ID: stmt.ColumnText(0), Name: stmt.ColumnText(1), Hash: columnSum(stmt, 2), Repos: stmt.ColumnText(3), Role: role,
-		CreatedAt: fromMillis(stmt.ColumnInt64(5)), ExpiresAt: fromMillis(stmt.ColumnInt64(6)), RevokedAt: fromMillis(stmt.ColumnInt64(7)),
+		ID: stmt.ColumnText(0), Name: stmt.ColumnText(1), Hash: hash, Repos: stmt.ColumnText(3), Role: role,
+		CreatedAt: fromMillis(stmt.ColumnInt64(5)), ExpiresAt: columnOptionalTime(stmt, 6), RevokedAt: columnOptionalTime(stmt, 7),
 	}, nil
 }
 
@@ -80,12 +84,12 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, er
 
 // Tokens lists all tokens, oldest first.
 func (s *Store) Tokens(ctx context.Context) ([]store.Token, error) {
-	return s.tokens(ctx, "SELECT "+tokenColumns+" FROM tokens ORDER BY created_ms, id")
+	return s.tokens(ctx, "SELECT "+tokenColumns+" FROM tokens ORDER BY created_ms, rowid")
 }
 
-func (s *Store) tokens(ctx context.Context, query string, args ...any) ([]store.Token, error) {
+func (s *Store) tokens(ctx context.Context, sql string, args ...any) ([]store.Token, error) {
 	var tokens []store.Token
-	err := s.read(ctx, query, args, func(stmt *sqlite.Stmt) error {
+	err := s.read(ctx, sql, args, func(stmt *sqlite.Stmt) error {
 		t, err := scanToken(stmt)
 		tokens = append(tokens, t)
 		return err
@@ -96,10 +100,14 @@ func (s *Store) tokens(ctx context.Context, query string, args ...any) ([]store.
 	return tokens, nil
 }
 
-// RevokeToken marks a token as revoked.
+// RevokeToken marks a token as revoked. The zero time is refused: it would leave
+// the token live.
 func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error {
+	if at.IsZero() {
+		return errors.New("revoking a token: no time given")
+	}
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		if err := exec(conn, "UPDATE tokens SET revoked_ms = iif(revoked_ms = 0, ?, revoked_ms) WHERE id = ?", toMillis(at), id); err != nil {
+		if err := exec(conn, "UPDATE tokens SET revoked_ms = coalesce(revoked_ms, ?) WHERE id = ?", at.UnixMilli(), id); err != nil {
 			return err
 		}
 		if conn.Changes() == 0 {
@@ -111,67 +119,6 @@ func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error 
 		return fmt.Errorf("revoking a token: %w", err)
 	}
 	return nil
-}
-
-// AddJoinCode stores a code.
-func (s *Store) AddJoinCode(ctx context.Context, c store.JoinCode) error {
-	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		return exec(conn, "INSERT INTO join_codes (hash, repo, role, expires_ms, tries) VALUES (?, ?, ?, ?, ?)",
-			c.Hash[:], c.Repo.String(), c.Role.String(), toMillis(c.ExpiresAt), c.Tries)
-	})
-	if err != nil {
-		return fmt.Errorf("storing a join code: %w", err)
-	}
-	return nil
-}
-
-// RedeemJoinCode takes the live code with this hash away and stores the token
-// that mint makes for it.
-func (s *Store) RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time, maxTries int, mint func(store.JoinCode) (store.Token, error)) error {
-	missed := false
-	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		if err := exec(conn, "DELETE FROM join_codes WHERE expires_ms <= ?", toMillis(now)); err != nil {
-			return err
-		}
-		code, found, err := findCode(conn, hash)
-		if err != nil {
-			return err
-		}
-		if !found {
-			// The count must be committed, so this is no error yet.
-			missed = true
-			return errors.Join(
-				exec(conn, "UPDATE join_codes SET tries = tries + 1"),
-				exec(conn, "DELETE FROM join_codes WHERE tries >= ?", maxTries),
-			)
-		}
-		token, err := mint(code)
-		if err != nil {
-			return err
-		}
-		return errors.Join(exec(conn, "DELETE FROM join_codes WHERE hash = ?", hash[:]), insertToken(conn, token))
-	})
-	if err == nil && missed {
-		err = store.ErrNoCredential
-	}
-	if err != nil {
-		return fmt.Errorf("redeeming a join code: %w", err)
-	}
-	return nil
-}
-
-func findCode(conn *sqlite.Conn, hash [32]byte) (code store.JoinCode, found bool, err error) {
-	err = sqlitex.Execute(conn, "SELECT repo, role, expires_ms, tries FROM join_codes WHERE hash = ?", &sqlitex.ExecOptions{
-		Args: []any{hash[:]},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			repo, repoErr := api.ParseRepo(stmt.ColumnText(0))
-			role, roleErr := api.ParseRole(stmt.ColumnText(1))
-			code = store.JoinCode{Hash: hash, Repo: repo, Role: role, ExpiresAt: fromMillis(stmt.ColumnInt64(2)), Tries: stmt.ColumnInt(3)}
-			found = true
-			return errors.Join(repoErr, roleErr)
-		},
-	})
-	return code, found, err
 }
 
 // Generation returns a number that changes with every change of tokens.

@@ -2,189 +2,113 @@ package sqlitestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 )
 
-// maxCachedItems bounds the rows of all cached heads together; a row is about
-// 150 bytes.
-const maxCachedItems = 2_000_000
-
-// repoRow is a head with the number of its repo, 0 for one that was never
-// written.
-type repoRow struct {
-	id   int64
-	head *store.Head
-}
-
-func (r *repoRow) size() int { return 1 + len(r.head.Items) + len(r.head.Tombs) + len(r.head.Redacted) }
-
-// keep puts a head into the cache unless a newer one is there. mu is held.
-func (s *Store) keep(repo api.Repo, row *repoRow) {
-	if old := s.heads[repo]; old != nil && old.head.Version > row.head.Version {
-		return
-	}
-	s.drop(repo)
-	s.heads[repo] = row
-	s.items += row.size()
-	for other := range s.heads {
-		if s.items <= maxCachedItems {
-			return
-		}
-		if other != repo {
-			s.drop(other) // in the map's random order: nothing to maintain on reads
-		}
-	}
-}
-
-// drop takes a head out of the cache. mu is held.
-func (s *Store) drop(repo api.Repo) {
-	if old := s.heads[repo]; old != nil {
-		s.items -= old.size()
-		delete(s.heads, repo)
-	}
-}
-
-func (s *Store) cached(repo api.Repo) *repoRow {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.heads[repo]
-}
-
 // Head returns the current snapshot, from memory but for the first time.
 func (s *Store) Head(ctx context.Context, repo api.Repo) (*store.Head, error) {
-	row, err := s.row(ctx, repo)
+	l, err := s.loaded(ctx, repo)
+	return l.Head, err
+}
+
+// loaded returns the head of a repo that was written.
+func (s *Store) loaded(ctx context.Context, repo api.Repo) (l store.Loaded, err error) {
+	if s.closed.Load() {
+		return store.Loaded{}, fmt.Errorf("reading %q: %w", repo, errClosed)
+	}
+	if s.heads == nil {
+		l, err = s.loadSnapshot(ctx, repo)
+	} else {
+		l, err = s.heads.Load(ctx, repo, func(ctx context.Context) (store.Loaded, error) {
+			return s.loadSnapshot(ctx, repo)
+		})
+	}
 	if err != nil {
-		return nil, err
+		return store.Loaded{}, fmt.Errorf("reading %q: %w", repo, err)
 	}
-	return row.head, nil
+	return l, nil
 }
 
-// row returns the head of a repo that was written.
-func (s *Store) row(ctx context.Context, repo api.Repo) (*repoRow, error) {
-	if row := s.cached(repo); row != nil {
-		return row, nil
-	}
-	conn, err := s.reader.Take(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading %q: %w", repo, err)
-	}
-	defer s.reader.Put(conn)
-	row, err := s.loadSnapshot(conn, repo)
-	if err != nil {
-		return nil, fmt.Errorf("reading %q: %w", repo, err)
-	}
-	if row.id == 0 {
-		return nil, fmt.Errorf("%w: %q", store.ErrNoRepo, repo)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keep(repo, row)
-	return s.heads[repo], nil
-}
-
-// current returns the head as the writer sees it, inside its transaction.
-func (s *Store) current(repo api.Repo) (*repoRow, error) {
-	if row := s.cached(repo); row != nil {
-		return row, nil
-	}
-	return s.load(s.writer, repo)
-}
-
-// loadSnapshot reads a head in a transaction of its own, so that its rows
-// belong together.
-func (s *Store) loadSnapshot(conn *sqlite.Conn, repo api.Repo) (row *repoRow, err error) {
-	defer sqlitex.Transaction(conn)(&err)
-	return s.load(conn, repo)
-}
-
-func (s *Store) load(conn *sqlite.Conn, repo api.Repo) (*repoRow, error) {
-	head := &store.Head{Repo: repo, Epoch: s.epoch}
-	row := &repoRow{head: head}
-	err := sqlitex.Execute(conn, "SELECT id, version, modified_ms FROM repos WHERE name = ?", &sqlitex.ExecOptions{
-		Args: []any{repo.String()},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			row.id, head.Version, head.Modified = stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1)), fromMillis(stmt.ColumnInt64(2))
-			return nil
-		},
+func (s *Store) loadSnapshot(ctx context.Context, repo api.Repo) (l store.Loaded, err error) {
+	err = s.snapshot(ctx, func(conn *sqlite.Conn) error {
+		l, err = load(conn, s.epoch, repo)
+		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && l.ID == 0 {
+		err = store.ErrNoRepo
 	}
-	if row.id != 0 {
-		if err := errors.Join(loadItems(conn, row), loadTombs(conn, row), loadRedactions(conn, row)); err != nil {
-			return nil, err
+	return l, err
+}
+
+// load reads a head, whose ID is 0 when the repo was never written. The caller
+// has a transaction, so that the rows belong together.
+func load(conn *sqlite.Conn, epoch string, repo api.Repo) (store.Loaded, error) {
+	l := store.Loaded{Head: &store.Head{Repo: repo, Epoch: epoch}}
+	err := query(conn, "SELECT id, version, modified_ms FROM repos WHERE name = ?", []any{repo.String()}, func(stmt *sqlite.Stmt) error {
+		l.ID, l.Head.Version, l.Head.Modified = stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1)), fromMillis(stmt.ColumnInt64(2))
+		return nil
+	})
+	if err == nil && l.ID != 0 {
+		err = loadRows(conn, l)
+	}
+	if err != nil {
+		return store.Loaded{}, err
+	}
+	l.Head.Seal()
+	return l, nil
+}
+
+// loadRows fills a head. SQLite compares keys as bytes, as [api.Key] does.
+func loadRows(conn *sqlite.Conn, l store.Loaded) error {
+	for _, part := range []struct {
+		sql string
+		row func(*store.Head, *sqlite.Stmt) error
+	}{
+		{"SELECT key, sum, bytes, version, modified_ms FROM entries WHERE repo = ? ORDER BY key", addItem},
+		{"SELECT key, version FROM tombs WHERE repo = ? ORDER BY key", addTomb},
+		{"SELECT sum FROM redactions WHERE repo = ? ORDER BY sum", addRedaction},
+	} {
+		if err := query(conn, part.sql, []any{l.ID}, func(stmt *sqlite.Stmt) error { return part.row(l.Head, stmt) }); err != nil {
+			return err
 		}
 	}
-	head.Seal()
-	return row, nil
+	return nil
 }
 
-// Keys are compared as bytes by SQLite as well, so the rows come sorted.
-
-func loadItems(conn *sqlite.Conn, row *repoRow) error {
-	return sqlitex.Execute(conn, "SELECT key, sum, bytes, version, modified_ms FROM entries WHERE repo = ? ORDER BY key", &sqlitex.ExecOptions{
-		Args: []any{row.id},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			key, err := api.ParseKey(stmt.ColumnText(0))
-			if err != nil {
-				return fmt.Errorf("a stored key is damaged: %w", err)
-			}
-			row.head.Items = append(row.head.Items, store.Item{
-				Key: key, Sum: columnSum(stmt, 1), Bytes: stmt.ColumnInt(2), Version: uint64(stmt.ColumnInt64(3)), Modified: fromMillis(stmt.ColumnInt64(4)),
-			})
-			return nil
-		},
-	})
-}
-
-func loadTombs(conn *sqlite.Conn, row *repoRow) error {
-	return sqlitex.Execute(conn, "SELECT key, version FROM tombs WHERE repo = ? ORDER BY key", &sqlitex.ExecOptions{
-		Args: []any{row.id},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			key, err := api.ParseKey(stmt.ColumnText(0))
-			if err != nil {
-				return fmt.Errorf("a stored key is damaged: %w", err)
-			}
-			row.head.Tombs = append(row.head.Tombs, store.Tomb{Key: key, Version: uint64(stmt.ColumnInt64(1))})
-			return nil
-		},
-	})
-}
-
-func loadRedactions(conn *sqlite.Conn, row *repoRow) error {
-	return sqlitex.Execute(conn, "SELECT sum FROM redactions WHERE repo = ? ORDER BY sum", &sqlitex.ExecOptions{
-		Args: []any{row.id},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			row.head.Redacted = append(row.head.Redacted, columnSum(stmt, 0))
-			return nil
-		},
-	})
-}
-
-func columnSum(stmt *sqlite.Stmt, column int) (sum api.Checksum) {
-	stmt.ColumnBytes(column, sum[:])
-	return sum
-}
-
-// fromMillis reads a stored time; 0 is the zero time.
-func fromMillis(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
+func addItem(h *store.Head, stmt *sqlite.Stmt) error {
+	key, err := columnKey(stmt, 0)
+	if err != nil {
+		return err
 	}
-	return time.UnixMilli(ms).UTC()
+	sum, err := columnSum(stmt, 1)
+	if err != nil {
+		return err
+	}
+	h.Items = append(h.Items, store.Item{
+		Key: key, Sum: sum, Bytes: stmt.ColumnInt(2), Version: uint64(stmt.ColumnInt64(3)), Modified: fromMillis(stmt.ColumnInt64(4)),
+	})
+	return nil
 }
 
-func toMillis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
+func addTomb(h *store.Head, stmt *sqlite.Stmt) error {
+	key, err := columnKey(stmt, 0)
+	if err != nil {
+		return err
 	}
-	return t.UnixMilli()
+	h.Tombs = append(h.Tombs, store.Tomb{Key: key, Version: uint64(stmt.ColumnInt64(1))})
+	return nil
+}
+
+func addRedaction(h *store.Head, stmt *sqlite.Stmt) error {
+	sum, err := columnSum(stmt, 0)
+	if err != nil {
+		return err
+	}
+	h.Redacted = append(h.Redacted, sum)
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
@@ -13,48 +12,47 @@ import (
 
 // Bodies returns the contents with these sums.
 func (s *Store) Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) (map[api.Checksum]string, error) {
-	row, err := s.row(ctx, repo)
+	l, err := s.loaded(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := s.reader.Take(ctx)
+	bodies := make(map[api.Checksum]string, len(sums))
+	err = s.snapshot(ctx, func(conn *sqlite.Conn) error {
+		for _, sum := range sums {
+			if _, have := bodies[sum]; have {
+				continue
+			}
+			err := query(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", []any{l.ID, sum[:]},
+				func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading contents of %q: %w", repo, err)
-	}
-	defer s.reader.Put(conn)
-	bodies := make(map[api.Checksum]string, len(sums))
-	for _, sum := range sums {
-		if _, have := bodies[sum]; have {
-			continue
-		}
-		err := sqlitex.Execute(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", &sqlitex.ExecOptions{
-			Args:       []any{row.id, sum[:]},
-			ResultFunc: func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil },
-		})
-		if err != nil {
-			return nil, fmt.Errorf("reading contents of %q: %w", repo, err)
-		}
 	}
 	return bodies, nil
 }
 
 const versionColumns = "key, version, op, sum, bytes, at_ms, token, person, device, agent, session, rules, redacted"
 
-// History returns versions, newest first.
+// History returns versions, newest first; those of one change by key.
 func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit int) ([]store.Version, error) {
-	row, err := s.row(ctx, repo)
+	l, err := s.loaded(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
 	if limit <= 0 {
 		limit = -1 // SQLite's word for all
 	}
-	query, args := "SELECT "+versionColumns+" FROM versions WHERE repo = ? ORDER BY version DESC, key LIMIT ?", []any{row.id, limit}
+	sql, args := "SELECT "+versionColumns+" FROM versions WHERE repo = ? ORDER BY version DESC, key LIMIT ?", []any{l.ID, limit}
 	if !key.IsZero() {
-		query, args = "SELECT "+versionColumns+" FROM versions WHERE repo = ? AND key = ? ORDER BY version DESC LIMIT ?", []any{row.id, key.String(), limit}
+		sql, args = "SELECT "+versionColumns+" FROM versions WHERE repo = ? AND key = ? ORDER BY version DESC LIMIT ?", []any{l.ID, key.String(), limit}
 	}
 	var versions []store.Version
-	err = s.read(ctx, query, args, func(stmt *sqlite.Stmt) error {
+	err = s.read(ctx, sql, args, func(stmt *sqlite.Stmt) error {
 		v, err := scanVersion(stmt)
 		versions = append(versions, v)
 		return err
@@ -66,17 +64,21 @@ func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit i
 }
 
 func scanVersion(stmt *sqlite.Stmt) (store.Version, error) {
-	key, err := api.ParseKey(stmt.ColumnText(0))
+	key, err := columnKey(stmt, 0)
 	if err != nil {
-		return store.Version{}, fmt.Errorf("a stored key is damaged: %w", err)
+		return store.Version{}, err
+	}
+	sum, err := columnSum(stmt, 3)
+	if err != nil {
+		return store.Version{}, err
 	}
 	return store.Version{
-		Key: key, Version: uint64(stmt.ColumnInt64(1)), Op: store.Op(stmt.ColumnText(2)), Sum: columnSum(stmt, 3),
+		Key: key, Version: uint64(stmt.ColumnInt64(1)), Op: store.Op(stmt.ColumnText(2)), Sum: sum,
 		Bytes: stmt.ColumnInt(4), At: fromMillis(stmt.ColumnInt64(5)),
 		Actor: api.Actor{
 			Token: stmt.ColumnText(6), Person: stmt.ColumnText(7), Device: stmt.ColumnText(8),
 			Agent: stmt.ColumnText(9), Session: stmt.ColumnText(10),
 		},
-		Rules: stmt.ColumnText(11), Redacted: stmt.ColumnInt(12) != 0,
+		Rules: stmt.ColumnText(11), Redacted: stmt.ColumnBool(12),
 	}, nil
 }

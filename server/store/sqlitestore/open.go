@@ -2,44 +2,50 @@ package sqlitestore
 
 import (
 	"context"
-	"crypto/rand"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/gofrs/flock"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/atomicfile"
 	"github.com/teammem/teammemd/server/store"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
+// The files of a data directory.
 const (
-	// databaseName is the database's file in the data directory.
 	databaseName = "teammemd.db"
 	lockName     = "server.lock"
+)
 
-	// busyTimeout is how long a write waits for another process's write.
-	busyTimeout = 5 * time.Second
-	readers     = 4
+const (
+	// readers is how many reads of a serving store touch the database at once.
+	readers = 4
+	// maxCachedRows bounds the cached heads, to about 300 MB.
+	maxCachedRows = 2_000_000
+)
+
+var (
+	// errClosed is what a call meets after Close.
+	errClosed = errors.New("the store is closed")
+	// errNoDatabase is what a file of another kind meets.
+	errNoDatabase = errors.New("this file is not a database")
+	// errNotServing is what Update meets without the serving lock.
+	errNotServing = errors.New("the store was opened for credentials only")
 )
 
 // Options configure a [Store]. Dir is required.
 type Options struct {
 	// Dir is the data directory; it is created with mode 0700.
 	Dir string
-	// Serve takes the serving lock: without it only credentials may be changed,
-	// also beside a server that runs.
+	// Serve takes the serving lock: without it Update is refused, and only
+	// credentials may be changed, also beside a server that runs.
 	Serve bool
 }
 
@@ -48,65 +54,72 @@ type Store struct {
 	dir    string
 	path   string
 	lock   *flock.Flock // nil without Serve
-	writer *sqlite.Conn // owned by whoever holds turn
+	writer *sqlite.Conn // nil when closed; owned by whoever holds turn
 	reader *sqlitex.Pool
 	epoch  string
+	heads  *store.Cache // nil without Serve: another process may write
 
 	turn chan struct{} // holds one value while somebody writes
 
-	mu    sync.Mutex
-	queue []*update             // guarded by mu
-	heads map[api.Repo]*repoRow // guarded by mu
-	items int                   // rows in heads; guarded by mu
+	mu     sync.Mutex
+	queue  []*update   // guarded by mu
+	closed atomic.Bool // set under mu, so that nothing is queued after it
 }
 
 var _ store.Backend = (*Store)(nil)
 
 // Open opens the store, creates it when there is none, and brings an older
 // schema up to date. [store.ErrLocked] when another process serves it,
-// [store.ErrNewerSchema] when a newer release wrote it.
+// [store.ErrNewerSchema] when a newer release wrote it. It starts no goroutine.
 func Open(ctx context.Context, opts Options) (*Store, error) {
-	s := &Store{dir: opts.Dir, path: filepath.Join(opts.Dir, databaseName), turn: make(chan struct{}, 1), heads: make(map[api.Repo]*repoRow)}
+	s := &Store{dir: opts.Dir, path: filepath.Join(opts.Dir, databaseName), turn: make(chan struct{}, 1)}
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating data directory: %w", err)
 	}
+	pool := 1
 	if opts.Serve {
-		s.lock = flock.New(filepath.Join(opts.Dir, lockName), flock.SetPermissions(0o600))
-		locked, err := s.lock.TryLock()
-		if err != nil {
-			return nil, fmt.Errorf("locking %q: %w", opts.Dir, err)
-		}
-		if !locked {
-			return nil, fmt.Errorf("%w: %q", store.ErrLocked, opts.Dir)
+		pool = readers
+		s.heads = store.NewCache(maxCachedRows)
+		if err := s.takeLock(); err != nil {
+			return nil, err
 		}
 	}
-	if err := s.open(ctx); err != nil {
+	if err := s.open(ctx, pool); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %q: %w", s.path, err), s.Close())
 	}
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context) error {
-	// SQLite gives its side files the mode of the database.
-	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
+func (s *Store) takeLock() error {
+	lock := flock.New(filepath.Join(s.dir, lockName), flock.SetPermissions(0o600))
+	locked, err := lock.TryLock()
 	if err != nil {
+		return errors.Join(fmt.Errorf("locking %q: %w", s.dir, err), lock.Close())
+	}
+	if !locked {
+		return errors.Join(fmt.Errorf("%w: %q", store.ErrLocked, s.dir), lock.Close())
+	}
+	s.lock = lock
+	return nil
+}
+
+func (s *Store) open(ctx context.Context, pool int) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := file.Close(); err != nil {
+	if err := createFile(s.path); err != nil {
 		return err
 	}
-	if s.writer, err = sqlite.OpenConn(s.path, sqlite.OpenReadWrite|sqlite.OpenWAL); err != nil {
+	var err error
+	if s.writer, err = sqlite.OpenConn(s.path, sqlite.OpenReadWrite); err != nil {
 		return err
 	}
-	s.writer.SetBusyTimeout(busyTimeout)
-	if err := sqlitex.ExecuteTransient(s.writer, "PRAGMA synchronous = FULL", nil); err != nil {
+	if err := migrate(s.writer); err != nil {
 		return err
 	}
-	if err := s.migrate(); err != nil {
-		return err
-	}
-	s.reader, err = sqlitex.NewPool(s.path, sqlitex.PoolOptions{Flags: sqlite.OpenReadOnly | sqlite.OpenWAL, PoolSize: readers,
-		PrepareConn: func(c *sqlite.Conn) error { c.SetBusyTimeout(busyTimeout); return nil }})
+	s.reader, err = sqlitex.NewPool(s.path, sqlitex.PoolOptions{
+		Flags: sqlite.OpenReadOnly, PoolSize: pool, PrepareConn: prepareReader,
+	})
 	if err != nil {
 		return err
 	}
@@ -114,65 +127,42 @@ func (s *Store) open(ctx context.Context) error {
 	return err
 }
 
-// migrate applies what is missing, each step in a transaction of its own.
-func (s *Store) migrate() error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+// createFile makes an empty database that only its owner may read; SQLite gives
+// its side files the same mode.
+func createFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return checkFile(path)
+	}
 	if err != nil {
 		return err
 	}
-	slices.Sort(names)
-	have, err := s.schemaVersion()
-	if err != nil {
+	if err := file.Close(); err != nil {
 		return err
 	}
-	if have > len(names) {
-		return fmt.Errorf("%w: schema %d, this one knows %d", store.ErrNewerSchema, have, len(names))
-	}
-	for number := have; number < len(names); number++ {
-		if err := s.applyMigration(names[number], number); err != nil {
-			return fmt.Errorf("migrating to schema %d: %w", number+1, err)
-		}
-	}
-	return nil
+	// The directory's own name must last as well; its content SQLite syncs.
+	return atomicfile.SyncPath(filepath.Dir(filepath.Dir(path)))
 }
 
-func (s *Store) schemaVersion() (version int, err error) {
-	err = sqlitex.ExecuteTransient(s.writer, "PRAGMA user_version", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		version = stmt.ColumnInt(0)
+// checkFile refuses what SQLite takes for an empty database and overwrites: any
+// file that is shorter than a header.
+func checkFile(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	const magic = "SQLite format 3\x00"
+	start := make([]byte, len(magic))
+	_, err = io.ReadFull(file, start)
+	if errors.Is(err, io.EOF) || (err == nil && string(start) == magic) {
 		return nil
-	}})
-	return version, err
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	return errNoDatabase
 }
-
-// applyMigration runs one script, unless another process did meanwhile.
-func (s *Store) applyMigration(name string, number int) (err error) {
-	end, err := sqlitex.ImmediateTransaction(s.writer)
-	if err != nil {
-		return err
-	}
-	defer end(&err)
-	have, err := s.schemaVersion()
-	if err != nil || have > number {
-		return err
-	}
-	script, err := migrations.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	if err := sqlitex.ExecuteScript(s.writer, string(script), nil); err != nil {
-		return err
-	}
-	if number == 0 {
-		if err := sqlitex.Execute(s.writer, "INSERT INTO meta (name, value) VALUES ('epoch', ?), ('credential_generation', 1)",
-			&sqlitex.ExecOptions{Args: []any{newEpoch()}}); err != nil {
-			return err
-		}
-	}
-	return sqlitex.ExecuteTransient(s.writer, fmt.Sprintf("PRAGMA user_version = %d", number+1), nil)
-}
-
-// newEpoch returns 128 random bits; a colon or semicolon never stands in it.
-func newEpoch() string { return rand.Text() }
 
 func (s *Store) loadEpoch(ctx context.Context) (epoch string, err error) {
 	err = s.read(ctx, "SELECT value FROM meta WHERE name = 'epoch'", nil, func(stmt *sqlite.Stmt) error {
@@ -180,36 +170,38 @@ func (s *Store) loadEpoch(ctx context.Context) (epoch string, err error) {
 		return nil
 	})
 	if err == nil && epoch == "" {
-		err = errors.New("the database has no epoch: it is not one of ours, or damaged")
+		err = errors.New("the database has no epoch: it is damaged")
 	}
 	return epoch, err
 }
 
-// Close waits for the write that is under way and releases the files. It may be
-// called once.
+// Close commits the updates that wait, interrupts reads and releases the files.
+// Calls that come later fail; closing twice does nothing.
 func (s *Store) Close() error {
+	s.mu.Lock()
+	closed := s.closed.Swap(true)
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
+	for s.commitGroup() {
+	}
 	var errs []error
 	if s.reader != nil {
 		errs = append(errs, s.reader.Close())
 	}
 	if s.writer != nil {
+		// The last to close: it moves the log into the database.
 		errs = append(errs, s.writer.Close())
 		s.writer = nil
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Unlock())
 	}
-	return errors.Join(errs...)
-}
-
-// read runs a query on a connection of the pool.
-func (s *Store) read(ctx context.Context, query string, args []any, row func(*sqlite.Stmt) error) error {
-	conn, err := s.reader.Take(ctx)
-	if err != nil {
-		return err
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("closing %q: %w", s.path, err)
 	}
-	defer s.reader.Put(conn)
-	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: row})
+	return nil
 }

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
+	"github.com/teammem/teammemd/internal/control"
+	teamsync "github.com/teammem/teammemd/sync"
+)
+
+// reportOf turns an engine's report into what the socket and --json carry.
+func reportOf(root config.Root, r teamsync.Report, conflicts []control.Conflict) control.RootReport {
+	out := control.RootReport{
+		Schema:     schema,
+		Repo:       root.Repo.String(),
+		Root:       root.Dir,
+		State:      string(r.Word),
+		Sent:       r.Sent,
+		Received:   r.Received,
+		Unchanged:  r.Unchanged,
+		Restored:   r.Restored,
+		Pending:    r.Pending,
+		Held:       []control.Held{},
+		Conflicts:  conflicts,
+		Version:    r.Position.Version,
+		Epoch:      r.Position.Epoch,
+		DurationMS: r.Took.Milliseconds(),
+	}
+	if out.Conflicts == nil {
+		out.Conflicts = []control.Conflict{}
+	}
+	for _, h := range r.Held {
+		out.Held = append(out.Held, control.Held{
+			Key: h.Path, Line: h.Line, Column: h.Column, Rule: h.Rule, Tier: h.Tier,
+			Reason: string(h.Reason), Detail: h.Detail, Fix: fixFor(h), More: h.More,
+		})
+	}
+	if r.Err != nil {
+		out.Error, out.Code = errorText(r.Err), api.ExitCode(r.Err)
+	}
+	return out
+}
+
+// errorText is what a person may read of an error: one line.
+func errorText(err error) string {
+	var refusal *api.Error
+	if errors.As(err, &refusal) && refusal.Message != "" {
+		return oneLine(refusal.Message)
+	}
+	return oneLine(err.Error())
+}
+
+// fixFor says what to do about something that is held.
+func fixFor(h teamsync.Held) string {
+	switch h.Reason {
+	case api.HeldSecret:
+		return "take the secret out of the file, and rotate it if it was ever shared"
+	case api.HeldSecretOnServer:
+		return "ask whoever wrote it to take the secret out and to rotate it"
+	case api.HeldTooLarge:
+		return fmt.Sprintf("split the file: an entry has at most %d bytes", api.MaxEntryBytes)
+	case api.HeldEmpty:
+		return "write its text again, or leave it empty for a minute"
+	case api.HeldNotText:
+		return "save the file as UTF-8 text, or move it out of the team directory"
+	case api.HeldBadName:
+		return "rename the file"
+	case api.HeldCaseTwin:
+		return "rename one of the two files: some systems cannot tell their names apart"
+	case api.HeldLink:
+		return "replace the link by a plain file"
+	case api.HeldUnreadable:
+		return "make the file readable for you"
+	case api.HeldPrivateType:
+		return "move the personal note out of the team directory"
+	case api.HeldForgottenOnServer:
+		return "give the text another name, or remove the file"
+	case api.HeldRefusedByServer:
+		return "change the file as the reason says"
+	case api.HeldUnstable:
+		return "it is tried again when the file rests"
+	}
+	return ""
+}
+
+// exitOf is the exit code that a report stands for.
+func exitOf(r control.RootReport) int {
+	code := r.Code
+	if len(r.Held) > 0 || len(r.Conflicts) > 0 {
+		code = api.WorseExit(code, api.ExitHeld)
+	}
+	if code == api.ExitOK && r.Pending > 0 && r.State != string(teamsync.InSync) {
+		code = api.ExitTempFail
+	}
+	return code
+}
+
+// maxShown is how many held files are listed before only their number is told.
+const maxShown = 5
+
+// printReport writes what a person wants to know after a sync.
+func (a *app) printReport(r control.RootReport) {
+	for i, h := range r.Held {
+		if i == maxShown && !a.verbose {
+			a.printf("held  %d more; see 'teammemd status -v'\n", len(r.Held)-maxShown)
+			break
+		}
+		a.printHeld(h)
+	}
+	for i, c := range r.Conflicts {
+		if i == maxShown && !a.verbose {
+			a.printf("conflict  %d more; see 'teammemd conflicts list'\n", len(r.Conflicts)-maxShown)
+			break
+		}
+		a.printf("conflict  %s  your text is kept as %s  ->  teammemd conflicts show %s\n", c.Key, c.ID, c.ID)
+	}
+	if r.Error != "" {
+		a.printf("%s  %s\n", r.State, r.Error)
+	}
+	restored := ""
+	if r.Restored > 0 {
+		restored = fmt.Sprintf(", %d restored", r.Restored)
+	}
+	a.printf("%s  %d sent, %d received, %d unchanged, %d held%s   (%.2f s)\n", label(r.State), r.Sent, r.Received, r.Unchanged, len(r.Held), restored,
+		(time.Duration(r.DurationMS) * time.Millisecond).Seconds())
+}
+
+// label is a state word as prose.
+func label(state string) string {
+	if state == string(teamsync.InSync) {
+		return "in sync"
+	}
+	return state
+}
+
+func (a *app) printHeld(h control.Held) {
+	at := h.Key
+	if h.Line > 0 {
+		at = fmt.Sprintf("%s:%d:%d", h.Key, h.Line, h.Column)
+	}
+	what := h.Reason
+	if h.Rule != "" {
+		what = h.Rule
+		if h.Reason != string(api.HeldSecret) {
+			what += " (" + h.Reason + ")"
+		}
+	}
+	more := ""
+	if h.More > 0 {
+		more = fmt.Sprintf("  (and %d more in this file)", h.More)
+	}
+	a.printf("held  %s  %s  %s  ->  %s%s\n", at, what, h.Detail, h.Fix, more)
+}

@@ -1,0 +1,107 @@
+package memdir
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// reader looks at files with one buffer. One goroutine uses it.
+type reader struct {
+	tree *Tree
+	buf  []byte // room for one byte more than the largest content
+}
+
+// first looks at a file for the first time in a scan, false when it is gone.
+func (s *scan) first(r *reader, b batch, name string) (found, bool) {
+	f := found{path: path.Join(b.parent, name)}
+	old, known := s.tree.cache[f.path]
+	m, held, err := b.dir.look(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return found{}, false
+	case err != nil:
+		held = unreadable(err)
+	}
+	f.mark, f.held = m, held
+	why := ""
+	if f.key = old.key; !known {
+		f.key, why = keyOf(f.path)
+	}
+	if held != nil {
+		if !s.tree.names.accepted(name) {
+			f.key = api.Key{} // a link that may stand for a directory
+		}
+		return f, true
+	}
+	if why != "" {
+		f.held = &api.HeldError{Reason: api.HeldBadName, Detail: why}
+		return f, true
+	}
+	f.plain = true
+	if f.held = s.tree.tooLarge(m.size); f.held == nil {
+		s.content(r, b.dir, name, &f, old)
+	}
+	return f, true
+}
+
+// content settles sum or held of a plain file that is small enough.
+func (s *scan) content(r *reader, d *dir, name string, f *found, old cached) {
+	if old.mark == f.mark && old.proven && !s.how.Full {
+		f.cached = old
+		return
+	}
+	f.seen = s.now
+	if old.mark == f.mark && !old.seen.IsZero() {
+		f.seen = old.seen
+	}
+	ripe := f.unchangedFor(s.how.Settle, s.now, old)
+	if !ripe && !s.how.Twice && !old.settled {
+		f.held = unstable()
+		return
+	}
+	if !r.fill(d, name, &f.cached, s.now) {
+		return
+	}
+	// A young file is whole when it holds what was whole before.
+	f.settled = ripe || (old.settled && old.sum == f.sum)
+	if !f.settled && !s.how.Twice {
+		f.held, f.sum = unstable(), api.Checksum{}
+	}
+}
+
+// fill reads a file into c, and returns false when that says why it is held.
+func (r *reader) fill(d *dir, name string, c *cached, now time.Time) bool {
+	content, err := d.read(name, c.mark, r.buf)
+	switch {
+	case errors.Is(err, api.ErrUnsettled), errors.Is(err, fs.ErrNotExist):
+		c.held = unstable()
+		return false
+	case err != nil:
+		c.held = unreadable(err)
+		return false
+	}
+	c.sum, c.held = api.Sum(content), notText(content)
+	c.proven = now.Sub(c.changed(now)) >= racy
+	return true
+}
+
+// second looks again at a young file, a while after the first time: it is whole
+// when both reads agree.
+func (s *scan) second(r *reader, b batch, name string, first found) (found, bool) {
+	m, held, err := b.dir.look(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found{}, false
+	}
+	again := first.cached
+	if err != nil || held != nil || m != first.mark || !r.fill(b.dir, name, &again, s.now) || again.sum != first.sum {
+		first.held, first.sum = unstable(), api.Checksum{}
+		return first, true
+	}
+	again.settled = true
+	first.cached = again
+	return first, true
+}

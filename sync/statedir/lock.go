@@ -1,0 +1,79 @@
+package statedir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// Lock is an advisory lock on a file, held until released or until the process
+// ends, however it ends.
+type Lock struct {
+	file *flock.Flock
+	pid  string
+}
+
+// LockFile takes the lock on the file at path, creating it when absent, and
+// does not wait: [api.ErrAlreadyRunning] names the holder. The holder's process
+// id stands in "<path>.pid" and is information only; the kernel's lock decides.
+func LockFile(path string) (*Lock, error) { return lockFile(path, path+".pid") }
+
+func lockFile(path, pidPath string) (*Lock, error) {
+	file := flock.New(path, flock.SetPermissions(fileMode))
+	locked, err := file.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking %q: %w", path, err)
+	}
+	if !locked {
+		return nil, fmt.Errorf("%w: %q is locked by %s", api.ErrAlreadyRunning, path, holder(pidPath))
+	}
+	pid := strconv.Itoa(os.Getpid()) + "\n"
+	if err := os.WriteFile(pidPath, []byte(pid), fileMode); err != nil {
+		return nil, errors.Join(fmt.Errorf("locking %q: %w", path, err), file.Unlock())
+	}
+	return &Lock{file: file, pid: pidPath}, nil
+}
+
+// holder describes the process that holds a lock, as well as can be known.
+func holder(pidPath string) string {
+	text, err := os.ReadFile(pidPath)
+	if err != nil {
+		return "another process"
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d", pid)
+}
+
+// Release gives the lock back. The lock's file stays: removing it would let two
+// processes hold locks on two files of one name.
+func (l *Lock) Release() error {
+	err := os.Remove(l.pid)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, l.file.Unlock())
+}
+
+// Lock makes this process the only writer, without waiting. A second call on a
+// locked Dir does nothing. [api.ErrAlreadyRunning] names the holder.
+func (d *Dir) Lock() error {
+	if d.lock != nil {
+		return nil
+	}
+	lock, err := lockFile(filepath.Join(d.path, "lock"), filepath.Join(d.path, "pid"))
+	if err != nil {
+		return err
+	}
+	d.lock = lock
+	return nil
+}
