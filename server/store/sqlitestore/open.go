@@ -29,7 +29,7 @@ const (
 )
 
 // writerPragmas set up the writer's connection. The log is folded into the
-// database every 16 MB: at SQLite's 4 MB one large write in thirty pays for it.
+// database every 16 MB: at SQLite's 4 MB, one large write in twenty pays for it.
 // After a burst it keeps at most 64 MB.
 var writerPragmas = []string{
 	"PRAGMA synchronous = FULL",
