@@ -91,6 +91,10 @@ func (w *wire) copy(to, from net.Conn, fromServer bool) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
+		if !fromServer {
+			// What is compressed cannot be searched: ask the server not to.
+			copy(buf, bytes.Replace(buf[:n], []byte("Accept-Encoding: gzip"), []byte("Accept-Encoding: none"), 1))
+		}
 		allowed := w.record(buf[:n], fromServer)
 		if _, writeErr := to.Write(buf[:allowed]); writeErr != nil || allowed < n {
 			_, _ = to.Close(), from.Close()
