@@ -120,7 +120,7 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 	if err != nil {
 		return err
 	}
-	root, ok := config.RootFor(roots, wanted.Dir)
+	root, ok := rootFor(roots, wanted.Dir)
 	if !ok {
 		return fmt.Errorf("the daemon did not register %s; see %s", wanted.Dir, logFile)
 	}

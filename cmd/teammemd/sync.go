@@ -93,7 +93,7 @@ func (a *app) syncRoot(ctx context.Context, m machine, root config.Root, req con
 		return control.RootReport{}, err
 	}
 	log, _ := a.clientLog(m.client.Config)
-	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: log}, modeOf(req))
+	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: log}, req)
 }
 
 // modeOf translates what travels over the socket.
