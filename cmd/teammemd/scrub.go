@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,14 +51,36 @@ func (a *app) scrub(ctx context.Context, place string) error {
 	if len(rules) == 0 {
 		return withHint(fmt.Errorf("%w: nothing is found in line %d of %s", api.ErrUsage, line, name), "see 'teammemd scan %s'", name)
 	}
-	if err := atomicfile.Replace(file, []byte(clean), 0o600); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
+	if err := replaceText(file, text, clean); err != nil {
+		return fmt.Errorf("scrubbing %s: %w", name, err)
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"schema": schema, "file": file, "line": line, "rules": rules})
 	}
 	a.printf("scrubbed  %s:%d  %s  ->  rotate it if it was ever shared\n", name, line, strings.Join(rules, ", "))
 	return nil
+}
+
+// replaceText puts another text into a file that still holds the one that was
+// read, and keeps its permissions. Behind a link it is the file itself: a new file
+// in the link's place would leave the value where it was.
+func replaceText(file, read, text string) error {
+	file, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	now, err := readRegular(file)
+	if err != nil {
+		return err
+	}
+	if now != read {
+		return withHint(errors.New("the file has changed meanwhile, nothing was done"), "try again")
+	}
+	return atomicfile.WriteFile(file, []byte(text), info.Mode().Perm())
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
