@@ -87,9 +87,10 @@ func (a *app) run(ctx context.Context, args []string) int {
 	switch {
 	case err == nil && lost == nil:
 		return a.code
-	case errors.Is(lost, syscall.EPIPE) && (err == nil || errors.Is(err, lost)):
-		return api.WorseExit(a.code, api.ExitFailure)
-	case err == nil:
+	case lost != nil && (err == nil || errors.Is(err, lost)):
+		if errors.Is(lost, syscall.EPIPE) {
+			return api.WorseExit(a.code, api.ExitFailure)
+		}
 		err = fmt.Errorf("writing the result: %w", lost)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		err = errInterrupted
@@ -203,7 +204,7 @@ func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("writing the result: %w", err)
+		return fmt.Errorf("encoding the result: %w", err)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/internal/control"
+	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/sync/memdir"
 	"github.com/teammem/teammemd/sync/statedir"
 )
@@ -67,13 +68,15 @@ func (a *app) explain(ctx context.Context, file string) error {
 	return nil
 }
 
+// why finds out. The name is shown as the reports show it, a secret in it masked.
 func (a *app) why(ctx context.Context, m machine, root config.Root, name string) (explanation, error) {
-	out := explanation{Schema: schema, Repo: root.Repo, Key: name}
+	names := maskedNames{scanner: scanner.New(scanner.Options{})}
+	out := explanation{Schema: schema, Repo: root.Repo, Key: names.name(ctx, name)}
 	report, err := a.syncRoot(ctx, m, root, control.SyncRequest{Root: root.ID, DryRun: true})
 	if err != nil {
 		return out, err
 	}
-	if i := slices.IndexFunc(report.Held, func(h control.Held) bool { return h.Key == name }); i >= 0 {
+	if i := slices.IndexFunc(report.Held, func(h control.Held) bool { return h.Key == out.Key }); i >= 0 {
 		out.State, out.Held, out.Detail = "held", &report.Held[i], report.Held[i].Detail
 		return out, nil
 	}
@@ -83,9 +86,9 @@ func (a *app) why(ctx context.Context, m machine, root config.Root, name string)
 		out.State, out.Detail = "absent", "there is no such file in the team directory"
 		return out, nil
 	case err != nil:
-		return out, fmt.Errorf("reading %s: %w", name, cause(err))
+		return out, fmt.Errorf("reading %s: %w", out.Key, cause(err))
 	}
-	if err := m.explainContent(ctx, root, content, report.Error, &out); err != nil {
+	if err := m.explainContent(ctx, root, name, content, report.Error, &out); err != nil {
 		return out, err
 	}
 	return out, nil
@@ -93,7 +96,7 @@ func (a *app) why(ctx context.Context, m machine, root config.Root, name string)
 
 // explainContent tells a file that takes part from one that does not, and one
 // that both sides have from one that waits.
-func (m machine) explainContent(ctx context.Context, root config.Root, content []byte, trouble string, out *explanation) error {
+func (m machine) explainContent(ctx context.Context, root config.Root, name string, content []byte, trouble string, out *explanation) error {
 	state, err := statedir.Open(m.paths.RootState(root.ID))
 	if err != nil {
 		return err
@@ -107,7 +110,7 @@ func (m machine) explainContent(ctx context.Context, root config.Root, content [
 	if err != nil {
 		return err
 	}
-	key, err := api.ParseKey(out.Key)
+	key, err := api.ParseKey(name)
 	switch {
 	case err != nil || !tree.Accepts(key):
 		out.State = "ignored"

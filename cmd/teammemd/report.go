@@ -99,11 +99,11 @@ func fixFor(h teamsync.Held) string {
 // exitOf is the exit code that a report stands for.
 func exitOf(r control.RootReport) int {
 	code := r.Code
-	if len(r.Held) > 0 || len(r.Conflicts) > 0 {
-		code = api.WorseExit(code, api.ExitHeld)
-	}
 	if code == api.ExitOK && r.Pending > 0 && r.State != string(teamsync.InSync) {
 		code = api.ExitTempFail
+	}
+	if len(r.Held) > 0 || len(r.Conflicts) > 0 {
+		code = api.WorseExit(code, api.ExitHeld)
 	}
 	return code
 }
