@@ -106,7 +106,7 @@ var errRoot = errors.New("root reads everything")
 func asNobody(t *testing.T) {
 	t.Helper()
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "as-nobody-")
+	dir, err := os.MkdirTemp("", "as-nobody-") //nolint:usetesting // t.TempDir is private to this user
 	if err != nil {
 		t.Fatal(err)
 	}
