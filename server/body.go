@@ -69,12 +69,10 @@ func decode(raw []byte, v any) error {
 	if errors.Is(err, api.ErrRepoInvalid) {
 		return explain(api.ErrRepoInvalid, err)
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return api.Errorf(api.ErrBadRequest, "the body is not JSON: it goes wrong at byte %d", syntax.Offset)
 	}
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return api.Errorf(api.ErrBadRequest, "a member of the body has the wrong type, at byte %d", kind.Offset)
 	}
 	return api.Errorf(api.ErrBadRequest, "the body is not what is asked for here")

@@ -110,7 +110,7 @@ func (s *stream) follow(sub *core.Subscription, moved []api.Repo) error {
 			return s.finish("access ended")
 		}
 		if err := s.notices(moved); err != nil {
-			return nil //nolint:nilerr // the client connects again, and is told then
+			return nil // the client connects again, and is told then
 		}
 		if s.flush() != nil {
 			return nil

@@ -26,8 +26,7 @@ const (
 	idleTimeout   = 120 * time.Second
 	maxHeader     = 64 << 10 // bytes; long lists of keys= travel in the first line
 
-	// DrainTime is how long requests in flight may take after a stop was asked.
-	DrainTime = 10 * time.Second
+	defaultDrain = 10 * time.Second
 )
 
 // Options configure [New].
@@ -45,7 +44,7 @@ type Options struct {
 	// TrustedProxies may name the client's address in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 	// Rate and Burst limit the requests of one token, in requests a second; an
-	// answer of 304 counts as none. Default: 2,000 and 10,000.
+	// answer of 304 counts as none. Default: 10,000 and 50,000.
 	Rate  float64
 	Burst int
 	// MaxStreams limits the event streams and long polls that one token holds
@@ -57,6 +56,8 @@ type Options struct {
 	// DrainDelay keeps the listener open after readiness went off, for load
 	// balancers that need the time. Default: none.
 	DrainDelay time.Duration
+	// DrainTime is how long requests in flight may take after that. Default: 10 s.
+	DrainTime time.Duration
 	// Log gets failures as errors, and each request at debug. Default: discarded.
 	Log *slog.Logger
 }
@@ -82,16 +83,19 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("%w: a server needs a core and an auth", api.ErrConfig)
 	}
 	if o.Rate <= 0 {
-		o.Rate = 2_000
+		o.Rate = 10_000
 	}
 	if o.Burst <= 0 {
-		o.Burst = 10_000
+		o.Burst = 50_000
 	}
 	if o.MaxStreams <= 0 {
 		o.MaxStreams = 1_000
 	}
 	if o.Heartbeat <= 0 {
 		o.Heartbeat = api.Heartbeat
+	}
+	if o.DrainTime <= 0 {
+		o.DrainTime = defaultDrain
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -112,7 +116,7 @@ func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // Run serves on ln until ctx ends, and closes it. It then turns readiness off,
 // tells streams to reconnect elsewhere, lets requests in flight finish for up to
-// [DrainTime], and returns nil.
+// [Options.DrainTime], and returns nil.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.Handler(),
@@ -142,7 +146,9 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 		}
 	}
 	s.stop(ctx, srv)
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+	}
 	return nil
 }
 
@@ -154,7 +160,7 @@ func (s *Server) serveOn(srv *http.Server, ln net.Listener) error {
 }
 
 func (s *Server) stop(ctx context.Context, srv *http.Server) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DrainTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.DrainTime)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {
 		s.log.WarnContext(ctx, "requests were cut off by the stop", "error", err)

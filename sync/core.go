@@ -82,6 +82,7 @@ type Core struct {
 	failed error  // of the last cycle
 	report Report
 	done   uint64 // cycles ended
+	total  Tally  // of all cycles
 }
 
 type emptySince struct {

@@ -14,6 +14,8 @@ import (
 type Report struct {
 	Word Word
 	Tally
+	// Total counts what was moved since the engine began to run.
+	Total Tally
 	// Unchanged counts files that were and are equal on both sides.
 	Unchanged int
 	// Pending counts keys that still have to travel, held ones left out.
@@ -184,6 +186,12 @@ func (c *Core) describe(now time.Time, err error) Report {
 	}
 	slices.SortFunc(r.Held, func(a, b Held) int { return strings.Compare(a.Path, b.Path) })
 	r.Unchanged, r.Pending = c.count()
+	if !cy.mode.DryRun {
+		c.total.Sent += cy.tally.Sent
+		c.total.Received += cy.tally.Received
+		c.total.Restored += cy.tally.Restored
+	}
+	r.Total = c.total
 	if cy.mode.DryRun {
 		r.Sent, r.Received = len(cy.outgoing), len(cy.pull)+len(cy.bury)
 	}

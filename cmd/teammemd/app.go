@@ -123,6 +123,7 @@ func (h *hinted) Unwrap() error { return h.error }
 // Hint returns what the user can do about it.
 func (h *hinted) Hint() string { return h.hint }
 
+// withHint adds a hint; an empty one is not shown.
 func withHint(err error, format string, args ...any) error {
 	return &hinted{err, fmt.Sprintf(format, args...)}
 }

@@ -12,25 +12,23 @@ import (
 )
 
 // reportOf turns an engine's report into what the socket and --json carry.
-func reportOf(root config.Root, r teamsync.Report, conflicts []control.Conflict) control.RootReport {
+func reportOf(root config.Root, r teamsync.Report, conflicts control.List[control.Conflict]) control.RootReport {
 	out := control.RootReport{
 		Schema:     schema,
-		Repo:       root.Repo.String(),
+		Repo:       root.Repo,
 		Root:       root.Dir,
+		Server:     root.Server,
 		State:      string(r.Word),
 		Sent:       r.Sent,
 		Received:   r.Received,
 		Unchanged:  r.Unchanged,
 		Restored:   r.Restored,
 		Pending:    r.Pending,
-		Held:       []control.Held{},
+		Total:      control.Moved(r.Total),
 		Conflicts:  conflicts,
 		Version:    r.Position.Version,
 		Epoch:      r.Position.Epoch,
 		DurationMS: r.Took.Milliseconds(),
-	}
-	if out.Conflicts == nil {
-		out.Conflicts = []control.Conflict{}
 	}
 	for _, h := range r.Held {
 		out.Held = append(out.Held, control.Held{
@@ -42,6 +40,15 @@ func reportOf(root config.Root, r teamsync.Report, conflicts []control.Conflict)
 		out.Error, out.Code = errorText(r.Err), api.ExitCode(r.Err)
 	}
 	return out
+}
+
+// movedSince turns a report into one of everything that moved since a moment:
+// a daemon may have run its own cycle before the one that was asked for.
+func movedSince(r control.RootReport, before control.Moved) control.RootReport {
+	files := r.Sent + r.Received + r.Restored + r.Unchanged
+	r.Sent, r.Received, r.Restored = r.Total.Sent-before.Sent, r.Total.Received-before.Received, r.Total.Restored-before.Restored
+	r.Unchanged = max(0, files-r.Sent-r.Received-r.Restored)
+	return r
 }
 
 // errorText is what a person may read of an error: one line.
@@ -57,7 +64,7 @@ func errorText(err error) string {
 func fixFor(h teamsync.Held) string {
 	switch h.Reason {
 	case api.HeldSecret:
-		return "take the secret out of the file, and rotate it if it was ever shared"
+		return fmt.Sprintf("teammemd scrub %s:%d, and rotate it if it was ever shared", h.Path, max(1, h.Line))
 	case api.HeldSecretOnServer:
 		return "ask whoever wrote it to take the secret out and to rotate it"
 	case api.HeldTooLarge:
@@ -103,6 +110,12 @@ const maxShown = 5
 
 // printReport writes what a person wants to know after a sync.
 func (a *app) printReport(r control.RootReport) {
+	a.printNotes(r)
+	a.printSummary(r)
+}
+
+// printNotes lists what needs a person.
+func (a *app) printNotes(r control.RootReport) {
 	for i, h := range r.Held {
 		if i == maxShown && !a.verbose {
 			a.printf("held  %d more; see 'teammemd status -v'\n", len(r.Held)-maxShown)
@@ -120,11 +133,12 @@ func (a *app) printReport(r control.RootReport) {
 	if r.Error != "" {
 		a.printf("%s  %s\n", r.State, r.Error)
 	}
-	restored := ""
-	if r.Restored > 0 {
-		restored = fmt.Sprintf(", %d restored", r.Restored)
-	}
-	a.printf("%s  %d sent, %d received, %d unchanged, %d held%s   (%.2f s)\n", label(r.State), r.Sent, r.Received, r.Unchanged, len(r.Held), restored,
+}
+
+// printSummary is the line that a sync ends with.
+func (a *app) printSummary(r control.RootReport) {
+	a.printf("%s   %d sent, %d received%s, %d unchanged, %d held%s   (%.2f s)\n", label(r.State), r.Sent, r.Received,
+		plural(r.Restored, ", %d restored"), r.Unchanged, len(r.Held), plural(r.Pending, ", %d pending"),
 		(time.Duration(r.DurationMS) * time.Millisecond).Seconds())
 }
 
@@ -137,20 +151,21 @@ func label(state string) string {
 }
 
 func (a *app) printHeld(h control.Held) {
-	at := h.Key
-	if h.Line > 0 {
-		at = fmt.Sprintf("%s:%d:%d", h.Key, h.Line, h.Column)
-	}
-	what := h.Reason
-	if h.Rule != "" {
-		what = h.Rule
-		if h.Reason != string(api.HeldSecret) {
-			what += " (" + h.Reason + ")"
-		}
-	}
 	more := ""
 	if h.More > 0 {
 		more = fmt.Sprintf("  (and %d more in this file)", h.More)
 	}
-	a.printf("held  %s  %s  %s  ->  %s%s\n", at, what, h.Detail, h.Fix, more)
+	if h.Rule == "" {
+		a.printf("held  %s  %s: %s  ->  %s\n", h.Key, h.Reason, h.Detail, h.Fix)
+		return
+	}
+	what := h.Rule
+	if h.Reason != string(api.HeldSecret) {
+		what += " (" + h.Reason + ")"
+	}
+	at := h.Key
+	if h.Line > 0 {
+		at = fmt.Sprintf("%s:%d", h.Key, h.Line)
+	}
+	a.printf("held  %s  %s  ->  %s%s\n", at, what, h.Fix, more)
 }

@@ -5,6 +5,20 @@ import "github.com/spf13/cobra"
 // verbs lists every verb, each made in the file that is named after it.
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
+		a.upCommand(),
+		a.joinCommand(),
+		a.initCommand(),
+		a.daemonCommand(),
+		a.syncCommand(),
+		a.statusCommand(),
+		a.scanCommand(),
+		a.explainCommand(),
+		a.scrubCommand(),
+		a.conflictsCommand(),
+		a.historyCommand(),
+		a.restoreCommand(),
+		a.configCommand(),
+		a.serverCommand(),
 		a.versionCommand(),
 	}
 }

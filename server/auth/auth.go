@@ -74,7 +74,7 @@ func (a *Auth) Run(ctx context.Context) error {
 	for {
 		err := a.look(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // a clean stop; the failed look is part of it
+			return nil // a clean stop; a failed look is part of it
 		}
 		if failed := err != nil; failed != failing {
 			failing = failed

@@ -34,19 +34,19 @@ func (s state) Had(key api.Key, sum api.Checksum) (bool, error) {
 
 // stateWith makes a state of version 9: live entries as "key=content", and
 // tombstones as "key@version", whose earlier content is "old".
-func stateWith(t testing.TB, rows ...string) state {
-	t.Helper()
+func stateWith(tb testing.TB, rows ...string) state {
+	tb.Helper()
 	s := state{head: &store.Head{Version: 9, Epoch: "e"}, had: map[string]bool{}}
 	for _, row := range rows {
 		if name, content, live := strings.Cut(row, "="); live {
-			s.head.Items = append(s.head.Items, store.Item{Key: key(t, name), Sum: api.SumString(content), Version: 1})
+			s.head.Items = append(s.head.Items, store.Item{Key: key(tb, name), Sum: api.SumString(content), Version: 1})
 			s.had[row] = true
 			continue
 		}
 		name, version, _ := strings.Cut(row, "@")
-		tomb := store.Tomb{Key: key(t, name)}
+		tomb := store.Tomb{Key: key(tb, name)}
 		if _, err := fmt.Sscan(version, &tomb.Version); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		s.head.Tombs = append(s.head.Tombs, tomb)
 		s.had[name+"=old"] = true
@@ -57,11 +57,11 @@ func stateWith(t testing.TB, rows ...string) state {
 	return s
 }
 
-func key(t testing.TB, s string) api.Key {
-	t.Helper()
+func key(tb testing.TB, s string) api.Key {
+	tb.Helper()
 	k, err := api.ParseKey(s)
 	if err != nil {
-		t.Fatalf("ParseKey(%q): %v", s, err)
+		tb.Fatalf("ParseKey(%q): %v", s, err)
 	}
 	return k
 }
@@ -72,8 +72,7 @@ func sum(content string) string { return api.SumString(content).String() }
 // the error_code and the keys that it names.
 func outcome(v verdict, err error) string {
 	var words []string
-	var e *api.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*api.Error](err); ok {
 		words = append(words, api.Row(err).Code)
 		for _, f := range e.Details.Findings {
 			words = append(words, f.Key+":"+f.Rule)

@@ -15,21 +15,21 @@ const restoreTries = 3
 // first, at most limit (0 = all). The error is [NotFound] for a repo that was
 // never written.
 func (c *Core) History(ctx context.Context, repo api.Repo, key api.Key, limit int) (api.HistoryAnswer, error) {
-	head, err := c.o.Store.Head(ctx, repo)
-	if err != nil {
-		return api.HistoryAnswer{}, storeError("reading the head", err)
-	}
 	rows, err := c.o.Store.History(ctx, repo, key, limit)
 	if err != nil {
 		return api.HistoryAnswer{}, storeError("reading history", err)
 	}
 	answer := api.HistoryAnswer{Repo: repo, Versions: make([]api.VersionInfo, 0, len(rows))}
+	seen := make(map[api.Key]bool)
 	for _, row := range rows {
-		item, live := head.Item(row.Key)
+		// The newest row of a key says what the key is now: a head read beside
+		// the history could be of another moment.
+		current := row.Op == store.OpPut && !seen[row.Key]
+		seen[row.Key] = true
 		answer.Versions = append(answer.Versions, api.VersionInfo{
 			Key: row.Key.String(), Version: row.Version, Op: string(row.Op), Checksum: row.Sum, Bytes: row.Bytes,
 			At: row.At, Actor: row.Actor, Redacted: row.Redacted,
-			Current: live && item.Version == row.Version,
+			Current: current,
 		})
 	}
 	return answer, nil

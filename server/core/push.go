@@ -83,8 +83,7 @@ func (c *Core) update(ctx context.Context, push Push, p *proposal, who rights, c
 	if err == nil {
 		return head, v, nil
 	}
-	var refused *api.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*api.Error](err); ok {
 		return nil, v, refused
 	}
 	return nil, v, storeError("storing a write", err)

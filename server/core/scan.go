@@ -66,9 +66,8 @@ func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Ch
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: waiting to scan: %w", api.ErrUnavailable, ctx.Err())
 	}
-	found, err := c.o.Scan(ctx, key, content)
-	var held *api.HeldError
-	if errors.As(err, &held) {
+	found, err := c.scanSafely(ctx, key, content)
+	if held, ok := errors.AsType[*api.HeldError](err); ok {
 		return []fault{{api.ErrRefused, api.Finding{Key: key, Rule: string(held.Reason), Reason: held.Detail}}}, nil
 	}
 	if err != nil {
@@ -85,6 +84,18 @@ func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Ch
 		c.verdicts.remember(rules, pair)
 	}
 	return faults, nil
+}
+
+// scanSafely calls the scanner. One that panics has judged nothing, and must not
+// take the process down from a goroutine of its caller; what it panicked with
+// may hold the content.
+func (c *Core) scanSafely(ctx context.Context, key, content string) (found []api.Finding, err error) {
+	defer func() {
+		if recover() != nil {
+			found, err = nil, &api.HeldError{Reason: api.HeldUnreadable, Detail: "the scanner failed on this content"}
+		}
+	}()
+	return c.o.Scan(ctx, key, content)
 }
 
 // withheld replaces free text in which a secret was found.

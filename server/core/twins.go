@@ -59,7 +59,7 @@ func keyConflicts(head *store.Head, v verdict, refused *refusal) {
 func (n *newcomers) add(key api.Key) {
 	folded := string(appendFold(nil, key))
 	n.byFold[folded] = append(n.byFold[folded], key.String())
-	for i := 0; i < len(folded); i++ {
+	for i := range len(folded) {
 		if folded[i] == '/' {
 			n.ancestors[folded[:i]] = append(n.ancestors[folded[:i]], key.String())
 		}

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,275 +15,257 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-func keyOf(t rapid.TB, s string) api.Key {
-	t.Helper()
-	key, err := api.ParseKey(s)
+var (
+	noon   = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	equate = cmp.Options{cmpopts.EquateComparable(api.Key{}, api.Repo{}), cmpopts.EquateEmpty()}
+)
+
+func key(s string) api.Key {
+	k, err := api.ParseKey(s)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return key
+	return k
 }
 
-func repoOf(t rapid.TB, s string) api.Repo {
-	t.Helper()
-	repo, err := api.ParseRepo(s)
-	if err != nil {
-		t.Fatal(err)
+func put(k, content string) store.Put {
+	return store.Put{Key: key(k), Content: content, Sum: api.SumString(content)}
+}
+
+func puts(pairs ...string) store.Change {
+	c := store.Change{At: noon}
+	for i := 0; i < len(pairs); i += 2 {
+		c.Puts = append(c.Puts, put(pairs[i], pairs[i+1]))
 	}
-	return repo
+	return c
 }
 
-func put(t rapid.TB, key, content string) store.Put {
-	t.Helper()
-	return store.Put{Key: keyOf(t, key), Content: content, Sum: api.SumString(content)}
-}
-
-func keysOf(t rapid.TB, names ...string) []api.Key {
-	t.Helper()
-	keys := make([]api.Key, len(names))
-	for i, name := range names {
-		keys[i] = keyOf(t, name)
+func retire(names ...string) store.Change {
+	c := store.Change{At: noon}
+	for _, name := range names {
+		c.Retire = append(c.Retire, key(name))
 	}
-	return keys
+	return c
 }
 
-var byValue = cmp.Options{
-	cmpopts.EquateEmpty(),
-	cmp.Comparer(func(a, b api.Key) bool { return a == b }),
-	cmp.Comparer(func(a, b api.Repo) bool { return a == b }),
+func headOf(changes ...store.Change) *store.Head {
+	h := &store.Head{Epoch: "e"}
+	h.Seal()
+	for _, c := range changes {
+		h = h.Next(c)
+	}
+	return h
 }
-
-var when = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 
 func TestNext(t *testing.T) {
-	h := &store.Head{Repo: repoOf(t, "acme/api"), Epoch: "e", Redacted: []api.Checksum{api.SumString("gone")}}
-	h.Seal()
-	first := h.Next(store.Change{At: when, Puts: []store.Put{put(t, "c.md", "3"), put(t, "a.md", "1"), put(t, "b.md", "22")}})
-	second := first.Next(store.Change{
-		At: when.Add(time.Second), Puts: []store.Put{put(t, "b.md", "new"), put(t, "0.md", "0")}, Retire: keysOf(t, "x.md", "a.md"),
-	})
-	third := second.Next(store.Change{At: when, Puts: []store.Put{put(t, "a.md", "1")}, Retire: keysOf(t, "0.md", "x.md")})
-
-	item := func(key, content string, version uint64, at time.Time) store.Item {
-		return store.Item{Key: keyOf(t, key), Sum: api.SumString(content), Bytes: len(content), Version: version, Modified: at}
-	}
-	tomb := func(key string, version uint64) store.Tomb { return store.Tomb{Key: keyOf(t, key), Version: version} }
-	for i, tt := range []struct {
-		head  *store.Head
-		at    time.Time
-		items []store.Item
-		tombs []store.Tomb
+	both := retire("old.md")
+	both.Puts = puts("new.md", "text").Puts
+	for _, c := range []struct {
+		name    string
+		changes []store.Change
+		items   []string // key and version
+		tombs   []string
 	}{
-		{first, when, []store.Item{item("a.md", "1", 1, when), item("b.md", "22", 1, when), item("c.md", "3", 1, when)}, nil},
-		{
-			second, when.Add(time.Second),
-			[]store.Item{item("0.md", "0", 2, when.Add(time.Second)), item("b.md", "new", 2, when.Add(time.Second)), item("c.md", "3", 1, when)},
-			[]store.Tomb{tomb("a.md", 2), tomb("x.md", 2)},
-		},
-		{
-			third, when,
-			[]store.Item{item("a.md", "1", 3, when), item("b.md", "new", 2, when.Add(time.Second)), item("c.md", "3", 1, when)},
-			[]store.Tomb{tomb("0.md", 3), tomb("x.md", 3)},
-		},
+		{"nothing", nil, nil, nil},
+		{"an empty change", []store.Change{{At: noon}}, nil, nil},
+		{"puts in any order", []store.Change{puts("b.md", "2", "a.md", "1", "c.md", "3")}, []string{"a.md 1", "b.md 1", "c.md 1"}, nil},
+		{"a put before, between, over and after", []store.Change{puts("b.md", "1", "d.md", "1"), puts("e.md", "2", "c.md", "2", "a.md", "2", "b.md", "2")}, []string{"a.md 2", "b.md 2", "c.md 2", "d.md 1", "e.md 2"}, nil},
+		{"retire the only", []store.Change{puts("a.md", "1"), retire("a.md")}, nil, []string{"a.md 2"}},
+		{"retire the unseen", []store.Change{retire("b.md", "a.md")}, nil, []string{"a.md 1", "b.md 1"}},
+		{"retire twice", []store.Change{retire("a.md"), retire("a.md")}, nil, []string{"a.md 2"}},
+		{"revive", []store.Change{retire("a.md", "b.md"), puts("a.md", "1")}, []string{"a.md 2"}, []string{"b.md 1"}},
+		{"rename", []store.Change{puts("old.md", "text"), both}, []string{"new.md 2"}, []string{"old.md 2"}},
 	} {
-		want := &store.Head{
-			Repo: h.Repo, Epoch: "e", Version: uint64(i + 1), Modified: tt.at, Items: tt.items, Tombs: tt.tombs, Redacted: h.Redacted,
-		}
-		want.Seal()
-		if diff := cmp.Diff(want, tt.head, byValue); diff != "" {
-			t.Errorf("head %d (-want +got):\n%s", i+1, diff)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			h := headOf(c.changes...)
+			var items, tombs []string
+			for _, it := range h.Items {
+				items = append(items, fmt.Sprint(it.Key, " ", it.Version))
+				if found, ok := h.Item(it.Key); !ok || found != it {
+					t.Errorf("Item(%q) = %+v, %v", it.Key, found, ok)
+				}
+			}
+			for _, tomb := range h.Tombs {
+				tombs = append(tombs, fmt.Sprint(tomb.Key, " ", tomb.Version))
+				if found, ok := h.Tomb(tomb.Key); !ok || found != tomb {
+					t.Errorf("Tomb(%q) = %+v, %v", tomb.Key, found, ok)
+				}
+			}
+			if diff := cmp.Diff(c.items, items); diff != "" {
+				t.Errorf("items (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.tombs, tombs); diff != "" {
+				t.Errorf("tombstones (-want +got):\n%s", diff)
+			}
+			if _, ok := h.Item(key("absent.md")); ok {
+				t.Error("an absent key has an item")
+			}
+			if _, ok := h.Tomb(key("absent.md")); ok {
+				t.Error("an absent key has a tombstone")
+			}
+		})
 	}
 }
 
-func TestNextWithoutEffectsIsTheHeadItself(t *testing.T) {
-	h := (&store.Head{}).Next(store.Change{At: when, Puts: []store.Put{put(t, "a.md", "1")}})
-	if next := h.Next(store.Change{At: when, Rules: "r", Actor: api.Actor{Person: "p"}}); next != h {
-		t.Error("a change without effects made a head")
+func TestNextKeepsWhatIsNotTheChange(t *testing.T) {
+	h := headOf(puts("a.md", "1"))
+	h.Redacted = []api.Checksum{api.SumString("gone")}
+	next := h.Next(puts("b.md", "22"))
+	item, _ := next.Item(key("b.md"))
+	want := store.Item{Key: key("b.md"), Sum: api.SumString("22"), Bytes: 2, Version: 2, Modified: noon}
+	if item != want || next.Epoch != h.Epoch || next.Modified != noon || len(next.Redacted) != 1 {
+		t.Errorf("next head: %+v", next)
+	}
+	if same := h.Next(store.Change{At: noon.Add(time.Hour)}); same != h {
+		t.Error("an empty change made another head")
 	}
 }
 
-func TestLookups(t *testing.T) {
-	h := (&store.Head{}).Next(store.Change{Puts: []store.Put{put(t, "a.md", "1"), put(t, "c.md", "2")}, Retire: keysOf(t, "b.md", "d.md")})
-	for _, name := range []string{"0.md", "a.md", "b.md", "b0.md", "c.md", "d.md", "z.md"} {
-		it, live := h.Item(keyOf(t, name))
-		if want := name == "a.md" || name == "c.md"; live != want || (live && it.Key.String() != name) {
-			t.Errorf("Item(%s) = %v, %v", name, it.Key, live)
-		}
-		tomb, dead := h.Tomb(keyOf(t, name))
-		if want := name == "b.md" || name == "d.md"; dead != want || (dead && tomb.Key.String() != name) {
-			t.Errorf("Tomb(%s) = %v, %v", name, tomb.Key, dead)
-		}
-	}
-}
-
-// TestSealTellsStatesApart has states that a careless encoding would confuse.
-func TestSealTellsStatesApart(t *testing.T) {
-	text := func(key, content string) store.Item {
-		return store.Item{Key: keyOf(t, key), Sum: api.SumString(content)}
-	}
-	tomb := func(key string, version uint64) store.Tomb { return store.Tomb{Key: keyOf(t, key), Version: version} }
-	seen := map[api.Checksum]string{}
-	for name, h := range map[string]store.Head{
-		"empty":             {},
-		"one entry":         {Items: []store.Item{text("a", "1")}},
-		"renamed":           {Items: []store.Item{text("b", "1")}},
-		"other content":     {Items: []store.Item{text("a", "2")}},
-		"tombstone":         {Tombs: []store.Tomb{tomb("a", 1)}},
-		"later tombstone":   {Tombs: []store.Tomb{tomb("a", 2)}},
-		"entry, tombstone":  {Items: []store.Item{text("a", "1")}, Tombs: []store.Tomb{tomb("b", 1)}},
-		"redaction":         {Redacted: []api.Checksum{api.SumString("1")}},
-		"entry, redaction":  {Items: []store.Item{text("a", "1")}, Redacted: []api.Checksum{api.SumString("2")}},
-		"two entries":       {Items: []store.Item{text("a", "1"), text("b", "1")}},
-		"one longer key":    {Items: []store.Item{text("ab", "1")}},
-		"contents swapped":  {Items: []store.Item{text("a", "2"), text("b", "1")}},
-		"contents in place": {Items: []store.Item{text("a", "1"), text("b", "2")}},
+func TestChecksumDependsOnState(t *testing.T) {
+	redacted := headOf(puts("a.md", "1"))
+	redacted.Redacted = []api.Checksum{api.SumString("1")}
+	redacted.Seal()
+	seen := make(map[api.Checksum]string)
+	for name, h := range map[string]*store.Head{
+		"nothing":            headOf(),
+		"one":                headOf(puts("a.md", "1")),
+		"other content":      headOf(puts("a.md", "2")),
+		"other key":          headOf(puts("b.md", "1")),
+		"two keys":           headOf(puts("a.md", "1", "b.md", "1")),
+		"swapped contents":   headOf(puts("a.md", "2", "b.md", "1")),
+		"swapped back":       headOf(puts("a.md", "1", "b.md", "2")),
+		"a tombstone":        headOf(retire("a.md")),
+		"a later tombstone":  headOf(retire("b.md"), puts("b.md", "1"), retire("a.md")),
+		"tombstone and live": headOf(puts("a.md", "1"), retire("b.md")),
+		"keys glued":         headOf(puts("a.mdb.md", "1")),
+		"redacted":           redacted,
 	} {
-		h.Seal()
-		if other, ok := seen[h.Checksum]; ok {
-			t.Errorf("%q and %q have one checksum", name, other)
+		if twin, ok := seen[h.Checksum]; ok {
+			t.Errorf("%q and %q have the same checksum", name, twin)
 		}
 		seen[h.Checksum] = name
 	}
 }
 
-// TestSealDependsOnTheStateAlone: a restored server is the same server when it
-// holds the same.
-func TestSealDependsOnTheStateAlone(t *testing.T) {
-	a := store.Head{
-		Repo: repoOf(t, "acme/api"), Epoch: "one", Version: 7, Modified: when,
-		Items: []store.Item{{Key: keyOf(t, "a.md"), Sum: api.SumString("x"), Bytes: 1, Version: 7, Modified: when}},
-	}
-	b := store.Head{Repo: repoOf(t, "acme/web"), Epoch: "two", Version: 9, Items: []store.Item{{Key: keyOf(t, "a.md"), Sum: api.SumString("x")}}}
-	a.Seal()
-	b.Seal()
-	if a.Checksum != b.Checksum || a.Checksum.IsZero() {
-		t.Errorf("%v and %v", a.Checksum, b.Checksum)
+// The checksum says what is there, not how it came about: servers that hold the
+// same agree, whatever their clocks, epochs and names for the repo.
+func TestChecksumDependsOnNothingElse(t *testing.T) {
+	one, other := headOf(puts("a.md", "1", "b.md", "2")), headOf(puts("b.md", "0"), puts("b.md", "2"), puts("a.md", "1"))
+	other.Epoch, other.Modified = "another", noon.Add(time.Hour)
+	other.Seal()
+	if one.Checksum != other.Checksum {
+		t.Error("equal entries have different checksums")
 	}
 }
 
-// TestSealFlushes covers states larger than the hash's buffer: every row counts.
-func TestSealFlushes(t *testing.T) {
-	h := store.Head{}
+// The flush inside Seal must not show: a head larger than its buffer has the
+// checksum of the rows, one after another.
+func TestChecksumOfALargeHead(t *testing.T) {
+	var c store.Change
 	for i := range 3000 {
-		key := keyOf(t, fmt.Sprintf("%04d.md", i))
-		h.Items = append(h.Items, store.Item{Key: key})
-		h.Tombs = append(h.Tombs, store.Tomb{Key: key})
+		c.Puts = append(c.Puts, put(fmt.Sprintf("some/longer/directory/%05d.md", i), "x"))
 	}
-	seen := map[api.Checksum]bool{}
-	for _, i := range []int{0, 1, 700, 1500, 2998, 2999} {
-		h.Items[i].Sum[0]++
-		h.Seal()
-		seen[h.Checksum] = true
-		h.Tombs[i].Version++
-		h.Seal()
-		seen[h.Checksum] = true
+	whole := headOf(c)
+	step := headOf(store.Change{Puts: c.Puts[:1500]}, store.Change{Puts: c.Puts[1500:]})
+	if whole.Checksum != step.Checksum {
+		t.Error("two ways to one state have different checksums")
 	}
-	if len(seen) != 12 {
-		t.Errorf("12 states have %d checksums", len(seen))
+	last := store.Change{Puts: []store.Put{put("some/longer/directory/02999.md", "y")}}
+	if whole.Next(last).Checksum == whole.Checksum {
+		t.Error("the last row does not count")
 	}
 }
 
-// TestNextAgreesWithAModel builds random chains of heads, compares each with
-// maps, and every earlier one with what it was.
-func TestNextAgreesWithAModel(t *testing.T) {
-	names := []string{"a.md", "a/b.md", "b.md", "é.md", "m.md", "z.md"}
-	rapid.Check(t, func(rt *rapid.T) {
-		live, tombs := map[string]string{}, map[string]uint64{}
-		head := &store.Head{Repo: repoOf(rt, "acme/api"), Epoch: "e"}
-		head.Seal()
-		var heads, copies []*store.Head
-		for step := range rapid.IntRange(1, 10).Draw(rt, "steps") {
-			c := store.Change{At: when.Add(time.Duration(step) * time.Second)}
-			for _, name := range rapid.Permutation(names).Draw(rt, "order") {
-				switch rapid.IntRange(0, 3).Draw(rt, "do") {
-				case 0:
-					live[name] = rapid.SampledFrom([]string{"", "x", "yy"}).Draw(rt, "text")
-					delete(tombs, name)
-					c.Puts = append(c.Puts, put(rt, name, live[name]))
-				case 1:
-					delete(live, name)
-					tombs[name] = head.Version + 1
-					c.Retire = append(c.Retire, keyOf(rt, name))
-				}
-			}
-			head = head.Next(c)
-			checkModel(rt, head, live, tombs)
-			heads, copies = append(heads, head), append(copies, clone(head))
+func drawChange(t *rapid.T) store.Change {
+	names := []string{"a.md", "a/b.md", "B.md", "é.md", "日本.md", "z.md", "zz.md"}
+	c := store.Change{At: noon.Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "s")) * time.Second)}
+	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, 5, rapid.ID[string]).Draw(t, "keys") {
+		if rapid.Bool().Draw(t, "retire") {
+			c.Retire = append(c.Retire, key(name))
+		} else {
+			c.Puts = append(c.Puts, put(name, rapid.StringN(0, 3, -1).Draw(t, "content")))
 		}
-		if diff := cmp.Diff(copies, heads, byValue); diff != "" {
-			rt.Errorf("an older head was changed (-want +got):\n%s", diff)
+	}
+	return c
+}
+
+func clone(h *store.Head) *store.Head {
+	c := *h
+	c.Items, c.Tombs, c.Redacted = slices.Clone(h.Items), slices.Clone(h.Tombs), slices.Clone(h.Redacted)
+	return &c
+}
+
+// Every history gives the head that two maps give, leaves the heads before it
+// as they were, and does not care about the order inside a change.
+func TestNextAgainstMaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		items, tombs := map[api.Key]store.Item{}, map[api.Key]store.Tomb{}
+		h := headOf()
+		version := uint64(0)
+		var before, copies []*store.Head
+		for range rapid.IntRange(1, 8).Draw(t, "changes") {
+			before, copies = append(before, h), append(copies, clone(h))
+			c := drawChange(t)
+			next := h.Next(c)
+			shuffled := c
+			shuffled.Puts = rapid.Permutation(c.Puts).Draw(t, "puts")
+			shuffled.Retire = rapid.Permutation(c.Retire).Draw(t, "retirements")
+			if diff := cmp.Diff(next, h.Next(shuffled), equate); diff != "" {
+				t.Fatalf("another order, another head:\n%s", diff)
+			}
+			if len(c.Puts)+len(c.Retire) > 0 {
+				version++
+			}
+			for _, p := range c.Puts {
+				delete(tombs, p.Key)
+				items[p.Key] = store.Item{Key: p.Key, Sum: p.Sum, Bytes: len(p.Content), Version: version, Modified: c.At}
+			}
+			for _, k := range c.Retire {
+				delete(items, k)
+				tombs[k] = store.Tomb{Key: k, Version: version}
+			}
+			h = next
+		}
+		want := &store.Head{
+			Epoch: "e", Version: version, Modified: h.Modified,
+			Items: slices.SortedFunc(maps.Values(items), func(a, b store.Item) int { return a.Key.Compare(b.Key) }),
+			Tombs: slices.SortedFunc(maps.Values(tombs), func(a, b store.Tomb) int { return a.Key.Compare(b.Key) }),
+		}
+		want.Seal()
+		if diff := cmp.Diff(want, h, equate); diff != "" {
+			t.Fatalf("head (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(copies, before, equate); diff != "" {
+			t.Fatalf("an earlier head changed:\n%s", diff)
 		}
 	})
 }
 
-func clone(h *store.Head) *store.Head {
-	copied := *h
-	copied.Items, copied.Tombs = slices.Clone(h.Items), slices.Clone(h.Tombs)
-	return &copied
-}
-
-func checkModel(t rapid.TB, h *store.Head, live map[string]string, tombs map[string]uint64) {
-	t.Helper()
-	if got, want := len(h.Items)+len(h.Tombs), len(live)+len(tombs); got != want {
-		t.Errorf("%d rows, not %d", got, want)
-	}
-	for i, name := range slices.Sorted(maps.Keys(live)) {
-		if it := h.Items[i]; it.Key.String() != name || it.Sum != api.SumString(live[name]) || it.Bytes != len(live[name]) {
-			t.Errorf("item %d is %+v instead of %s", i, it, name)
+// A rename always shows.
+func TestRenameChangesTheChecksum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := headOf(drawChange(t), drawChange(t), puts("old name.md", "text"))
+		c := retire("old name.md")
+		c.Puts = puts("new name.md", "text").Puts
+		if h.Next(c).Checksum == h.Checksum {
+			t.Error("the checksum did not change")
 		}
-	}
-	for i, name := range slices.Sorted(maps.Keys(tombs)) {
-		if tomb := h.Tombs[i]; tomb.Key.String() != name || tomb.Version != tombs[name] {
-			t.Errorf("tombstone %d is %+v instead of %s", i, tomb, name)
-		}
-	}
-	sealed := clone(h)
-	if sealed.Seal(); sealed.Checksum != h.Checksum {
-		t.Error("the head is not sealed")
-	}
-}
-
-func TestValidate(t *testing.T) {
-	a, b := put(t, "a.md", "1"), put(t, "b.md", "2")
-	for _, tt := range []struct {
-		name string
-		c    store.Change
-		ok   bool
-	}{
-		{"nothing", store.Change{}, true},
-		{"apart", store.Change{Puts: []store.Put{a, b}, Retire: keysOf(t, "c.md", "d.md")}, true},
-		{"put twice", store.Change{Puts: []store.Put{a, b, a}}, false},
-		{"retired twice", store.Change{Retire: keysOf(t, "c.md", "c.md")}, false},
-		{"put and retired", store.Change{Puts: []store.Put{a}, Retire: keysOf(t, "a.md")}, false},
-		{"no key put", store.Change{Puts: []store.Put{{}}}, false},
-		{"no key retired", store.Change{Retire: []api.Key{{}}}, false},
-	} {
-		if err := tt.c.Validate(); (err == nil) != tt.ok {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-	}
-}
-
-func TestErrorsAreApart(t *testing.T) {
-	all := []error{store.ErrNoRepo, store.ErrNoVersion, store.ErrNoCredential, store.ErrLocked, store.ErrNewerSchema, store.ErrFull}
-	for i, a := range all {
-		for j, b := range all {
-			if errors.Is(a, b) != (i == j) {
-				t.Errorf("%v is %v", a, b)
-			}
-		}
-	}
+	})
 }
 
 func BenchmarkNext(b *testing.B) {
-	c := store.Change{At: when}
-	for i := range 5000 {
-		c.Puts = append(c.Puts, put(b, fmt.Sprintf("notes/%04d.md", i), "x"))
-	}
-	h := (&store.Head{}).Next(c)
-	one := store.Change{At: when, Puts: []store.Put{put(b, "notes/2500.md", "y")}}
-	for b.Loop() {
-		h = h.Next(one)
+	for _, n := range []int{200, 5000, 20_000} {
+		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
+			var c store.Change
+			for i := range n {
+				c.Puts = append(c.Puts, put(fmt.Sprintf("notes/%05d.md", i), "x"))
+			}
+			h := headOf(c)
+			one := puts("notes/00100.md", "y")
+			b.ReportAllocs()
+			for b.Loop() {
+				h = h.Next(one)
+			}
+		})
 	}
 }

@@ -20,22 +20,22 @@ var (
 	ErrLocked = errors.New("store is in use by another process")
 	// ErrNewerSchema says that a newer release wrote this store.
 	ErrNewerSchema = errors.New("store was written by a newer release")
-	// ErrFull says that the store ran out of space. Nothing was changed, and
-	// the store can be used on.
-	ErrFull = errors.New("no space left for the store")
 )
 
 // Store keeps repos. See the package documentation for what each method
 // promises.
 type Store interface {
 	// Update changes one repo. It returns the head after the change, which is
-	// the head before it when the change was empty or decide failed.
+	// the head before it when the change was empty or decide failed. When ctx
+	// ends before decide was called, nothing is changed and the error is ctx's;
+	// once committed, the answer is a success.
 	Update(ctx context.Context, repo api.Repo, decide func(Tx) (Change, error)) (*Head, error)
 	// Head returns the current snapshot, or [ErrNoRepo].
 	Head(ctx context.Context, repo api.Repo) (*Head, error)
 	// Bodies returns the contents with these sums that some unredacted version
 	// of the repo has or had; missing ones are left out of the map. The order
-	// and repetition of sums do not matter.
+	// and repetition of sums do not matter. [ErrNoRepo] if the repo was never
+	// written.
 	Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) (map[api.Checksum]string, error)
 	// History returns versions, newest first, at most limit (0 = all), of one
 	// key, or of all keys for the zero Key. [ErrNoRepo] if the repo was never
@@ -61,33 +61,6 @@ type Change struct {
 	At     time.Time // the server's clock, UTC; stored with millisecond precision
 	// Rules names the scanner's rule set (version and hash) that passed it.
 	Rules string
-}
-
-// Validate reports a change that breaks the contract: a zero key, or one that is
-// named twice, without saying which. A backend refuses it as if decide had.
-func (c Change) Validate() error {
-	seen := make(map[api.Key]bool, len(c.Puts)+len(c.Retire))
-	check := func(key api.Key) error {
-		if key.IsZero() {
-			return errors.New("a change names no key")
-		}
-		if seen[key] {
-			return errors.New("a change names a key twice")
-		}
-		seen[key] = true
-		return nil
-	}
-	for _, p := range c.Puts {
-		if err := check(p.Key); err != nil {
-			return err
-		}
-	}
-	for _, key := range c.Retire {
-		if err := check(key); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Put sets one entry. A put of the content that the key already has is an
@@ -130,7 +103,8 @@ type Credentials interface {
 	// Tokens lists all tokens, oldest first.
 	Tokens(ctx context.Context) ([]Token, error)
 	// RevokeToken marks a token as revoked at a time; revoking twice keeps the
-	// first time. [ErrNoCredential] if there is no such ID.
+	// first time. [ErrNoCredential] if there is no such ID. The zero time is
+	// refused: it is how a live token looks.
 	RevokeToken(ctx context.Context, id string, at time.Time) error
 	// AddJoinCode stores a code.
 	AddJoinCode(ctx context.Context, c JoinCode) error

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func BenchmarkSnapshot(b *testing.B) {
 
 func BenchmarkPlace(b *testing.B) {
 	for _, n := range []int{1, 1_000} {
-		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			tree := benchTree(b, 1)
 			placements := make([]api.Placement, n)
 			for round := 0; b.Loop(); round++ {

@@ -51,8 +51,8 @@ func (t *Tree) create(p *pool, s *staging, m *move) error {
 // swapError turns an error of a rename into an outcome.
 func (m *move) swapError(err error) error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return api.ErrUnsettled // the file, or its directory, went away
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist):
+		return api.ErrUnsettled // the file, or its directory, went away or came back
 	case atomicfile.IsCrossDevice(err):
 		m.cross = true
 	case errors.Is(err, fs.ErrPermission):
@@ -100,17 +100,9 @@ func (t *Tree) swapSlowly(ctx context.Context, s *staging, m *move) error {
 		// Somebody saved meanwhile. What we moved out was displaced by us all the
 		// same: it has to be kept.
 		t.keepOrLeave(ctx, s, m, out)
-		return errors.Join(api.ErrUnsettled, dropExist(err))
+		return err
 	}
 	return s.root.Rename(out, m.name)
-}
-
-// dropExist returns nil for "the name is taken", which is an expected outcome.
-func dropExist(err error) error {
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
 }
 
 // takeBack undoes a swap because of cause, which it returns: the displaced file
@@ -147,5 +139,5 @@ func (t *Tree) takeBack(ctx context.Context, s *staging, m *move, cause error) e
 // to change it.
 func (t *Tree) isOurs(s *staging, m *move) bool {
 	got, err := t.examine(s, m.name)
-	return err == nil && !got.busy && got.held == nil && got.sum == m.Sum
+	return err == nil && got.read && got.sum == m.Sum
 }

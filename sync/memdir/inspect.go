@@ -1,6 +1,7 @@
 package memdir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,19 +22,21 @@ const (
 	// lull is how long a displaced file must have been quiet where the system
 	// cannot tell whether it is open.
 	lull = 20 * time.Millisecond
-	// recent is the age from which on a file is taken to be quiet there without
-	// waiting.
-	recent = 500 * time.Millisecond
 )
 
 // exhibit is a file in the staging directory, examined.
 type exhibit struct {
 	mark
 	busy    bool           // somebody is writing it
-	held    *api.HeldError // it is nothing that may be displaced
+	held    *api.HeldError // why it must not be displaced
+	read    bool           // content and sum are those of the whole file
 	content string
 	sum     api.Checksum
 }
+
+// maxExhibit bounds what is read of a displaced file that is too large for the
+// tree, in bytes: it may still become a saved copy.
+const maxExhibit = 64 << 20
 
 // examine reads a staged file that may still be open elsewhere.
 func (t *Tree) examine(s *staging, name string) (exhibit, error) {
@@ -41,24 +44,21 @@ func (t *Tree) examine(s *staging, name string) (exhibit, error) {
 	if err != nil {
 		return exhibit{}, fmt.Errorf("inspecting a displaced file: %w", err)
 	}
-	if held == nil {
-		held = t.tooLarge(m.size)
-	}
-	if held != nil {
-		return exhibit{mark: m, held: held}, nil
+	if held != nil || m.size > maxExhibit {
+		return exhibit{mark: m, held: cmp.Or(held, t.tooLarge(m.size))}, nil
 	}
 	f, err := s.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return exhibit{}, fmt.Errorf("inspecting a displaced file: %w", err)
 	}
-	got, err := examineOpen(f, m)
+	got, err := t.examineOpen(f, m)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return exhibit{}, fmt.Errorf("inspecting a displaced file: %w", err)
 	}
 	return got, nil
 }
 
-func examineOpen(f *os.File, m mark) (exhibit, error) {
+func (t *Tree) examineOpen(f *os.File, m mark) (exhibit, error) {
 	busy, err := beingWrittenTo(f, m)
 	if err != nil || busy {
 		return exhibit{mark: m, busy: true}, err
@@ -70,15 +70,19 @@ func examineOpen(f *os.File, m mark) (exhibit, error) {
 	if err != nil {
 		return exhibit{}, err
 	}
-	return exhibit{mark: m, held: notText(content), content: string(content), sum: api.Sum(content)}, nil
+	held := cmp.Or(t.tooLarge(m.size), notText(content))
+	return exhibit{mark: m, held: held, read: true, content: string(content), sum: api.Sum(content)}, nil
 }
 
 // beingWrittenTo reports whether a program has the file open for writing, or,
 // where nobody can tell, whether it was written a moment ago.
 func beingWrittenTo(f *os.File, m mark) (bool, error) {
 	busy, err := atomicfile.HasWriter(f)
+	if err == nil {
+		return busy, nil
+	}
 	if !errors.Is(err, errors.ErrUnsupported) {
-		return busy, err
+		return false, err
 	}
 	// The time of the last change is that of the exchange: only writes count.
 	age := time.Since(time.Unix(0, m.mtime))
@@ -139,35 +143,54 @@ func (t *Tree) saveExhibit(ctx context.Context, key api.Key, got exhibit, why st
 // had it open.
 func (t *Tree) finish(ctx context.Context, s *staging, m *move) {
 	if m.out.Err == nil {
-		// Our own file is whole however young it is.
-		t.cache[m.at.rel()] = cached{key: m.Key, sum: m.Sum, settled: true}
+		t.rememberPlaced(m)
 	}
-	if m.name == "" {
-		return
-	}
-	if m.displaced && !t.stillAs(s, m.name, m.seen) {
+	switch {
+	case m.name == "":
+	case m.displaced && !stillAs(s, m.name, m.seen):
 		t.keepOrLeave(ctx, s, m, m.name)
-		return
+	case m.displaced && m.lively:
+		t.lingering = append(t.lingering, lingerer{move: *m, staging: s.path, since: time.Now()})
+	default:
+		t.discard(ctx, s, m.Key, m.name)
 	}
-	t.discard(ctx, s, m.Key, m.name)
 }
 
-// stillAs reports whether a staged file has the mark, and no writer.
-func (t *Tree) stillAs(s *staging, name string, seen mark) bool {
-	got, err := t.examine(s, name)
-	return err == nil && !got.busy && got.mark == seen
+// rememberPlaced notes that a file is ours: whole however young it is, and
+// edited by nobody as long as its mark stays.
+func (t *Tree) rememberPlaced(m *move) {
+	c := cached{key: m.Key, sum: m.Sum, settled: true}
+	if now, held, err := m.at.look(m.at.name); err == nil && held == nil && now.ino == m.ours.ino && now.mtime == m.ours.mtime {
+		c.mark = now
+	}
+	t.cache[m.at.rel()] = c
+}
+
+// stillAs reports whether a staged file has the mark, and no writer: it may go.
+// First the writers, then the mark: a save that ends in between changes it.
+func stillAs(s *staging, name string, seen mark) bool {
+	f, err := s.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return false
+	}
+	busy, err := beingWrittenTo(f, seen)
+	if err = errors.Join(err, f.Close()); err != nil || busy {
+		return false
+	}
+	m, held, err := s.look(name)
+	return err == nil && held == nil && m == seen
 }
 
 // keepOrLeave saves a displaced file whose bytes nobody else may have, then
 // removes it. What cannot be saved now stays for [Tree.Recover].
 func (t *Tree) keepOrLeave(ctx context.Context, s *staging, m *move, name string) {
 	got, err := t.settle(ctx, s, name)
-	if err == nil && got.held == nil && !got.busy {
+	if err == nil && got.read {
 		known := got.sum == m.Sum || slices.Contains(m.Known, got.sum)
 		if !known {
 			m.out.Saved, err = t.saveExhibit(ctx, m.Key, got, whyDisplaced)
 		}
-		if err == nil && t.stillAs(s, name, got.mark) {
+		if err == nil && stillAs(s, name, got.mark) {
 			t.discard(ctx, s, m.Key, name)
 			return
 		}

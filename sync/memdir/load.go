@@ -35,49 +35,65 @@ func (t *Tree) load(ctx context.Context, root *dir, key api.Key, how api.Reading
 		return api.Loaded{}, err
 	}
 	now := t.clock()
-	m, content, err := t.readPlain(at)
+	first, err := t.readPlain(at)
 	if err != nil {
 		return api.Loaded{}, err
 	}
-	sum := api.Sum(content)
 	old := t.cache[at.rel()]
 	// Whole by age, or because an earlier, settled read had the same content.
-	if !m.unchangedFor(how.Settle, now, old) && (!old.settled || old.sum != sum) {
-		if !how.Twice {
-			return api.Loaded{}, api.ErrUnsettled
-		}
-		if err := wait(ctx, between); err != nil {
+	ripe := first.unchangedFor(how.Settle, now, first.busy, old)
+	if !ripe && (!old.settled || old.sum != first.sum) {
+		if err := t.readTwice(ctx, at, first, how); err != nil {
 			return api.Loaded{}, err
-		}
-		again, second, err := t.readPlain(at)
-		if err != nil {
-			return api.Loaded{}, err
-		}
-		if content = second; again != m || api.Sum(second) != sum {
-			return api.Loaded{}, api.ErrUnsettled
 		}
 	}
-	if held := notText(content); held != nil {
+	if held := notText(first.content); held != nil {
 		return api.Loaded{}, held
 	}
-	return api.Loaded{Content: string(content), Sum: sum}, nil
+	return api.Loaded{Content: string(first.content), Sum: first.sum}, nil
+}
+
+// readTwice accepts a young file if a second read agrees with the first.
+func (t *Tree) readTwice(ctx context.Context, at spot, first reading, how api.Reading) error {
+	if !how.Twice {
+		return api.ErrUnsettled
+	}
+	if err := wait(ctx, between); err != nil {
+		return err
+	}
+	second, err := t.readPlain(at)
+	if err == nil && (second.mark != first.mark || second.sum != first.sum || second.busy) {
+		err = api.ErrUnsettled
+	}
+	return err
+}
+
+// reading is one complete read of a plain file.
+type reading struct {
+	mark
+	content []byte
+	sum     api.Checksum
+	busy    bool // open for writing
 }
 
 // readPlain reads a file that has to be plain and of an accepted size.
-func (t *Tree) readPlain(at spot) (mark, []byte, error) {
-	m, held, err := at.dir.look(at.name)
+func (t *Tree) readPlain(at spot) (reading, error) {
+	m, held, err := at.look(at.name)
 	if err != nil {
-		return mark{}, nil, err
+		return reading{}, err
 	}
 	if held == nil {
 		held = t.tooLarge(m.size)
 	}
 	if held != nil {
-		return mark{}, nil, held
+		return reading{}, held
 	}
-	content, err := at.dir.read(at.name, m, make([]byte, m.size+1))
-	if err == nil || errors.Is(err, api.ErrUnsettled) || errors.Is(err, fs.ErrNotExist) {
-		return m, content, err
+	content, busy, err := at.read(at.name, m, make([]byte, m.size+1))
+	switch {
+	case errors.Is(err, api.ErrUnsettled), errors.Is(err, fs.ErrNotExist):
+		return reading{}, err
+	case err != nil:
+		return reading{}, unreadable(err)
 	}
-	return mark{}, nil, unreadable(err)
+	return reading{m, content, api.Sum(content), busy}, nil
 }

@@ -58,50 +58,56 @@ func (s *scan) content(r *reader, d *dir, name string, f *found, old cached) {
 	if old.mark == f.mark && !old.seen.IsZero() {
 		f.seen = old.seen
 	}
-	ripe := f.unchangedFor(s.how.Settle, s.now, old)
-	if !ripe && !s.how.Twice && !old.settled {
+	mayBeRipe := f.unchangedFor(s.how.Settle, s.now, false, old)
+	if !mayBeRipe && !s.how.Twice && !old.settled {
 		f.held = unstable()
 		return
 	}
-	if !r.fill(d, name, &f.cached, s.now) {
+	busy, ok := r.fill(d, name, &f.cached, s.now)
+	if !ok {
 		return
 	}
 	// A young file is whole when it holds what was whole before.
+	ripe := f.unchangedFor(s.how.Settle, s.now, busy, old)
 	f.settled = ripe || (old.settled && old.sum == f.sum)
 	if !f.settled && !s.how.Twice {
 		f.held, f.sum = unstable(), api.Checksum{}
 	}
 }
 
-// fill reads a file into c, and returns false when that says why it is held.
-func (r *reader) fill(d *dir, name string, c *cached, now time.Time) bool {
-	content, err := d.read(name, c.mark, r.buf)
+// fill reads a file into c, and reports whether it is open for writing; not ok
+// when c says why it is held instead.
+func (r *reader) fill(d *dir, name string, c *cached, now time.Time) (busy, ok bool) {
+	content, busy, err := d.read(name, c.mark, r.buf)
 	switch {
 	case errors.Is(err, api.ErrUnsettled), errors.Is(err, fs.ErrNotExist):
 		c.held = unstable()
-		return false
+		return busy, false
 	case err != nil:
 		c.held = unreadable(err)
-		return false
+		return busy, false
 	}
 	c.sum, c.held = api.Sum(content), notText(content)
-	c.proven = now.Sub(c.changed(now)) >= racy
-	return true
+	c.proven = !busy && now.Sub(c.changed(now)) >= racy
+	return busy, true
 }
 
 // second looks again at a young file, a while after the first time: it is whole
-// when both reads agree.
+// when both reads agree and nobody is writing it.
 func (s *scan) second(r *reader, b batch, name string, first found) (found, bool) {
 	m, held, err := b.dir.look(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found{}, false
 	}
 	again := first.cached
-	if err != nil || held != nil || m != first.mark || !r.fill(b.dir, name, &again, s.now) || again.sum != first.sum {
-		first.held, first.sum = unstable(), api.Checksum{}
-		return first, true
+	if err == nil && held == nil && m == first.mark {
+		busy, ok := r.fill(b.dir, name, &again, s.now)
+		if ok && !busy && again.sum == first.sum {
+			again.settled = true
+			first.cached = again
+			return first, true
+		}
 	}
-	again.settled = true
-	first.cached = again
+	first.held, first.sum = unstable(), api.Checksum{}
 	return first, true
 }

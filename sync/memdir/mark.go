@@ -49,12 +49,18 @@ func (m mark) changed(now time.Time) time.Time {
 
 // unchangedFor reports whether a file has been as it is for at least d: by its
 // own times, or because we saw the same mark that long ago. The second way
-// serves after a jump of the clock.
-func (m mark) unchangedFor(d time.Duration, now time.Time, old cached) bool {
-	if now.Sub(m.changed(now)) >= d {
+// serves after a jump of the clock, and for a file that stays open for writing.
+//
+// Of such a file its times are not believed: ext4 first truncates, and sets the
+// times a moment later. Where nobody can tell whether it is open, a size that
+// changed without the times gives that moment away.
+func (m mark) unchangedFor(d time.Duration, now time.Time, busy bool, old cached) bool {
+	if old.mark == m && !old.seen.IsZero() && now.Sub(old.seen) >= d {
 		return true
 	}
-	return old.mark == m && !old.seen.IsZero() && now.Sub(old.seen) >= d
+	resized := old.mark
+	resized.size = m.size
+	return !busy && now.Sub(m.changed(now)) >= d && (old.mark == m || resized != m)
 }
 
 // unfit returns why an object of the tree is not read, nil for a plain file.

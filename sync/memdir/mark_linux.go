@@ -18,8 +18,8 @@ func markOf(info fs.FileInfo) (m mark, links uint64) {
 		return m, 1
 	}
 	m.ctime = syscall.TimespecToNsec(st.Ctim)
-	m.dev, m.ino = uint64(st.Dev), st.Ino
-	return m, uint64(st.Nlink)
+	m.dev, m.ino = st.Dev, st.Ino
+	return m, uint64(st.Nlink) //nolint:unconvert // 32 bits on arm64
 }
 
 func identity(path string, info fs.FileInfo) (dev, ino uint64, err error) {
@@ -27,5 +27,5 @@ func identity(path string, info fs.FileInfo) (dev, ino uint64, err error) {
 	if !ok {
 		return 0, 0, fmt.Errorf("identity of %q: no inode", path)
 	}
-	return uint64(st.Dev), st.Ino, nil
+	return st.Dev, st.Ino, nil
 }

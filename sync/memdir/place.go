@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
@@ -32,6 +33,8 @@ type move struct {
 	name      string
 	displaced bool
 	seen      mark // of the displaced file, when it was inspected
+	ours      mark // of our file, when it was staged
+	lively    bool // what is at the key was changed by somebody a moment ago
 	cross     bool // the staging directory is on another file system
 }
 
@@ -51,6 +54,7 @@ func (t *Tree) Place(ctx context.Context, placements []api.Placement) []api.Plac
 	for i, p := range placements {
 		moves[i] = &move{Placement: p, out: &out[i]}
 	}
+	t.sweep(ctx, grace)
 	if t.leftovers {
 		if err := t.Recover(ctx); err != nil {
 			t.log.WarnContext(ctx, "recovering staged files", "error", err)
@@ -66,6 +70,11 @@ func (t *Tree) Place(ctx context.Context, placements []api.Placement) []api.Plac
 				m.out.Err = nil
 			}
 			t.placeRound(ctx, again)
+			for _, m := range again {
+				if m.cross {
+					m.out.Err = fmt.Errorf("no directory outside the team directory is on its file system, it may be a mount point: %w", m.out.Err)
+				}
+			}
 		}
 	}
 	for i := range out {
@@ -151,6 +160,7 @@ func (t *Tree) prepare(ctx context.Context, p *pool, m *move) (done bool, err er
 		return false, held
 	}
 	m.mode, m.exists = info.Mode().Perm(), true
+	m.lively = time.Since(before.changed(time.Now())) < lively && t.cache[at.rel()].mark != before
 	if before.size == int64(len(m.Content)) {
 		same, err := at.holds(before, m.Sum)
 		if same || err != nil {
@@ -177,13 +187,13 @@ func (m *move) expectNothing() error {
 // holds reports whether the file already has the content, durably then: an
 // identical file is not rewritten, since agents order memories by their times.
 func (at spot) holds(before mark, sum api.Checksum) (bool, error) {
-	content, err := at.read(at.name, before, make([]byte, before.size+1))
+	content, _, err := at.read(at.name, before, make([]byte, before.size+1))
 	if err != nil || api.Sum(content) != sum {
-		return false, nil // the exchange will tell
+		return false, nil //nolint:nilerr // the exchange will tell
 	}
 	f, err := at.root.Open(at.name)
 	if err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // as above
 	}
 	err = errors.Join(f.Sync(), f.Close(), atomicfile.SyncDir(at.file))
 	return err == nil, err

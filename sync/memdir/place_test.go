@@ -22,6 +22,7 @@ func TestPlace(t *testing.T) {
 }
 
 func testPlace(t *testing.T, mode func(*memdir.Options)) {
+	t.Helper()
 	t.Run("new", func(t *testing.T) {
 		w := newWorld(t, mode)
 		when := time.Date(2024, 3, 1, 12, 30, 15, 0, time.UTC)

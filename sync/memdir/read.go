@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/atomicfile"
 )
 
 // look inspects a name in d: its mark, and why it is not read, if so.
@@ -22,16 +23,24 @@ func (d *dir) look(name string) (mark, *api.HeldError, error) {
 	return m, unfit(info, links), nil
 }
 
-// read fills buf with the content of a file that had the mark before. It
-// returns the bytes read, [api.ErrUnsettled] when the file changed meanwhile or
-// is another by now.
-func (d *dir) read(name string, before mark, buf []byte) ([]byte, error) {
+// read fills buf with the content of a file that had the mark before, and
+// reports whether a program has the file open for writing, false where nobody
+// can tell. It returns [api.ErrUnsettled] when the file changed meanwhile or is
+// another by now.
+func (d *dir) read(name string, before mark, buf []byte) (content []byte, busy bool, err error) {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	content, err := readWhole(f, before, buf)
-	return content, errors.Join(err, f.Close())
+	// First the writers, then content and mark: a save that ends in between
+	// changes the mark.
+	if busy, err = atomicfile.HasWriter(f); errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	if err == nil {
+		content, err = readWhole(f, before, buf)
+	}
+	return content, busy, errors.Join(err, f.Close())
 }
 
 // readWhole reads an open file and checks that it is, before and after, the

@@ -19,6 +19,7 @@ import (
 // dealt with stays, and is reported.
 func (t *Tree) Recover(ctx context.Context) error {
 	t.leftovers = false
+	t.sweep(ctx, 0)
 	paths := []string{besidePath(t.root)}
 	if t.staging != "" {
 		paths = append(paths, t.staging)
@@ -86,10 +87,10 @@ func (t *Tree) recoverFile(ctx context.Context, s *staging, l leftover) error {
 	switch {
 	case err != nil:
 		return err
-	case got.held != nil:
-		return fmt.Errorf("a displaced file of %q stays in %q: %w", l.key, s.path, got.held)
 	case got.busy:
 		return fmt.Errorf("a displaced file of %q stays in %q: %w", l.key, s.path, api.ErrUnsettled)
+	case !got.read:
+		return fmt.Errorf("a displaced file of %q stays in %q: %w", l.key, s.path, got.held)
 	}
 	if got.sum != l.sum && !slices.Contains(t.known(l.key), got.sum) {
 		id, err := t.saveExhibit(ctx, l.key, got, whyDisplaced)
@@ -116,10 +117,10 @@ func (t *Tree) putLeftoverBack(s *staging, l leftover) (bool, error) {
 	defer p.release()
 	at, err := t.locate(p, l.key, nil)
 	if err != nil {
-		return false, nil //nolint:nilerr // no place to go back to: it is saved instead
+		return false, nil // no place to go back to: it is saved instead
 	}
 	if err := atomicfile.RenameNoReplace(s.file, l.name, at.file, at.name); err != nil {
-		return false, nil //nolint:nilerr // as above
+		return false, nil // taken: as above
 	}
 	return true, atomicfile.SyncDir(at.file)
 }

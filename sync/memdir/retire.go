@@ -23,6 +23,7 @@ func (t *Tree) Retire(ctx context.Context, key api.Key, known []api.Checksum) er
 }
 
 func (t *Tree) retire(ctx context.Context, key api.Key, known []api.Checksum) error {
+	t.sweep(ctx, grace)
 	root, err := t.openRoot()
 	if err != nil {
 		return err
@@ -37,14 +38,14 @@ func (t *Tree) retire(ctx context.Context, key api.Key, known []api.Checksum) er
 	if err != nil {
 		return plainError(err)
 	}
-	_, content, err := t.readPlain(at)
+	found, err := t.readPlain(at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(known, api.Sum(content)) {
+	if !slices.Contains(known, found.sum) {
 		return api.ErrUnsettled
 	}
 	err = t.moveOut(ctx, root, at, key, known)
@@ -76,7 +77,7 @@ func (t *Tree) moveOut(ctx context.Context, root *dir, at spot, key api.Key, kno
 	if err == nil {
 		err = atomicfile.SyncDir(at.file)
 	}
-	if err == nil && !t.stillAs(s, name, seen) {
+	if err == nil && !stillAs(s, name, seen) {
 		err = api.ErrUnsettled
 	}
 	if err != nil {

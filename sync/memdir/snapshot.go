@@ -19,6 +19,7 @@ const between = 20 * time.Millisecond
 // engine's Tree asks. Unchanged files are not read again unless how.Full is
 // set. With how.Twice all young files share one wait.
 func (t *Tree) Snapshot(ctx context.Context, how api.Reading) (api.Snapshot, error) {
+	t.sweep(ctx, grace)
 	root, err := t.openRoot()
 	if err != nil {
 		return api.Snapshot{}, err

@@ -49,7 +49,8 @@ func (t *Tree) stage(s *staging, m *move) error {
 		return errors.Join(fmt.Errorf("writing a temporary file: %w", err), s.remove(temp), s.forgetKey(m.Key))
 	}
 	m.name = name
-	return nil
+	m.ours, _, err = s.look(name)
+	return err
 }
 
 // writeStaged creates the file with the permissions of what it will replace, or

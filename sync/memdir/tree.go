@@ -64,6 +64,7 @@ type Tree struct {
 	spelled    map[api.Key]string // path on disk of keys that differ from it
 	noExchange bool               // fall back to rename, link, inspect
 	beside     bool               // Staging turned out to be on another file system
+	lingering  []lingerer         // displaced files that may go in a moment
 	leftovers  bool               // staging holds bytes that could not be saved yet
 }
 

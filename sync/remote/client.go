@@ -181,6 +181,9 @@ func offline(err error) error {
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
+	if errors.Is(err, api.ErrSignedOut) || errors.Is(err, api.ErrConfig) {
+		return err // from the token's source: the server was never asked
+	}
 	var token *oauth2.RetrieveError
 	if errors.As(err, &token) {
 		return fmt.Errorf("%w: the sign-in could not be renewed", api.ErrSignedOut)

@@ -2,6 +2,7 @@ package statedir_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ func benchBases(b *testing.B, n, ring int) map[api.Key]api.Base {
 	former := strings.Split(strings.Repeat("f,", ring), ",")[:ring]
 	bases := make(map[api.Key]api.Base, n)
 	for i := range n {
-		bases[key(b, fmt.Sprintf("topic-%03d/note-%05d.md", i/50, i))] = base(fmt.Sprint(i), former...)
+		bases[key(b, fmt.Sprintf("topic-%03d/note-%05d.md", i/50, i))] = base(strconv.Itoa(i), former...)
 	}
 	return bases
 }
@@ -40,7 +41,7 @@ func BenchmarkCommit(b *testing.B) {
 			bases := benchBases(b, n, 2)
 			for round := 0; b.Loop(); round++ {
 				for k := range bases {
-					bases[k] = base(fmt.Sprint(round), "a", "b")
+					bases[k] = base(strconv.Itoa(round), "a", "b")
 				}
 				commit(b, d, api.Record{Bases: bases, View: &api.Position{Epoch: "e", Version: uint64(round)}})
 			}

@@ -79,7 +79,7 @@ func (d *Dir) sweep(kept map[string]bool, before time.Time, all bool) (bool, err
 			continue
 		}
 		info, err := entry.Info()
-		if err != nil || (info.ModTime().After(before) && !(all && isText)) {
+		if err != nil || (info.ModTime().After(before) && (!all || !isText)) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.savedDir(), name)); err != nil {

@@ -18,49 +18,49 @@ import (
 
 var _ teamsync.State = (*statedir.Dir)(nil)
 
-func open(t testing.TB, path string) *statedir.Dir {
-	t.Helper()
+func open(tb testing.TB, path string) *statedir.Dir {
+	tb.Helper()
 	d, err := statedir.Open(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { d.Close() })
+	tb.Cleanup(func() { d.Close() })
 	return d
 }
 
-func key(t testing.TB, s string) api.Key {
-	t.Helper()
+func key(tb testing.TB, s string) api.Key {
+	tb.Helper()
 	k, err := api.ParseKey(s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return k
 }
 
-func commit(t testing.TB, d *statedir.Dir, change api.Record) {
-	t.Helper()
-	if err := d.Commit(t.Context(), change); err != nil {
-		t.Fatal(err)
+func commit(tb testing.TB, d *statedir.Dir, change api.Record) {
+	tb.Helper()
+	if err := d.Commit(tb.Context(), change); err != nil {
+		tb.Fatal(err)
 	}
 }
 
-func load(t testing.TB, d *statedir.Dir) api.Memory {
-	t.Helper()
-	memory, err := d.Load(t.Context())
+func load(tb testing.TB, d *statedir.Dir) api.Memory {
+	tb.Helper()
+	memory, err := d.Load(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return memory
 }
 
 // wantMemory compares what d says and what a reader of the same files says.
-func wantMemory(t testing.TB, d *statedir.Dir, want api.Memory) {
-	t.Helper()
-	if diff := cmp.Diff(want, load(t, d)); diff != "" {
-		t.Errorf("memory (-want +got):\n%s", diff)
+func wantMemory(tb testing.TB, d *statedir.Dir, want api.Memory) {
+	tb.Helper()
+	if diff := cmp.Diff(want, load(tb, d)); diff != "" {
+		tb.Errorf("memory (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, load(t, open(t, d.Path()))); diff != "" {
-		t.Errorf("memory on disk (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, load(tb, open(tb, d.Path()))); diff != "" {
+		tb.Errorf("memory on disk (-want +got):\n%s", diff)
 	}
 }
 
@@ -156,11 +156,11 @@ func TestNothingChangedNothingWritten(t *testing.T) {
 	}
 }
 
-func journal(t testing.TB, d *statedir.Dir) string {
-	t.Helper()
+func journal(tb testing.TB, d *statedir.Dir) string {
+	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(d.Path(), "journal"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }

@@ -3,6 +3,7 @@ package sqlitestore_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,101 +11,85 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
-// times collects durations and reports their median and 99th percentile.
-type times []time.Duration
-
-func (d times) report(b *testing.B) {
-	b.Helper()
-	slices.Sort(d)
-	b.ReportMetric(float64(d[len(d)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(d[len(d)*99/100].Microseconds())/1000, "p99-ms")
-}
-
-// BenchmarkPut writes 20 entries of 4 KB durably, by one writer, into a repo of
-// 200 entries.
-func BenchmarkPut(b *testing.B) {
-	s := open(b, b.TempDir(), true)
-	var d times
-	n := 0
-	for b.Loop() {
-		pairs := make([]string, 0, 40)
-		for range 20 {
-			n++
-			pairs = append(pairs, fmt.Sprintf("notes/%03d.md", n%200), strings.Repeat(fmt.Sprintf("%015d\n", n), 256))
-		}
-		c := puts(b, pairs...)
-		begin := time.Now()
-		if _, err := s.Update(b.Context(), repoOf(b, "acme/api"), always(c)); err != nil {
-			b.Fatal(err)
-		}
-		d = append(d, time.Since(begin))
-	}
-	d.report(b)
-}
-
-// BenchmarkWriters has 64 writers put one entry each at a time, over 1,000 repos.
-func BenchmarkWriters(b *testing.B) {
-	s := open(b, b.TempDir(), true)
-	repos := make([]api.Repo, 1000)
-	for i := range repos {
-		repos[i] = repoOf(b, fmt.Sprintf("acme/r%d", i))
-	}
-	var n atomic.Int64
-	b.SetParallelism(32) // times GOMAXPROCS, 2 on the reference machine
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			i := n.Add(1)
-			c := puts(b, fmt.Sprintf("%d.md", i%20), fmt.Sprintf("text %d", i))
-			if _, err := s.Update(b.Context(), repos[i%1000], always(c)); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
-}
-
-// filled returns a store with a repo of n entries of 4 KB.
-func filled(b *testing.B, n int) (dir string, sums []api.Checksum) {
-	b.Helper()
-	dir = b.TempDir()
-	s := open(b, dir, true)
-	c := store.Change{At: when}
+// entries makes a change of n entries of 4 KB each, all different.
+func entries(n int, salt any) store.Change {
+	c := store.Change{At: time.Now()}
 	for i := range n {
-		content := strings.Repeat(fmt.Sprintf("%015d\n", i), 256)
-		c.Puts = append(c.Puts, puts(b, fmt.Sprintf("notes/%05d.md", i), content).Puts...)
+		content := fmt.Sprint(salt, " ", i, " ") + strings.Repeat("memory text, ", 315)
+		content = content[:4096]
+		c.Puts = append(c.Puts, store.Put{Key: mustKey(fmt.Sprintf("notes/%05d.md", i)), Content: content, Sum: api.SumString(content)})
 	}
-	head, err := s.Update(b.Context(), repoOf(b, "acme/api"), always(c))
+	return c
+}
+
+func must(b *testing.B, s *sqlitestore.Store, repo api.Repo, c store.Change) *store.Head {
+	b.Helper()
+	head, err := s.Update(b.Context(), repo, func(store.Tx) (store.Change, error) { return c, nil })
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, it := range head.Items {
-		sums = append(sums, it.Sum)
+	return head
+}
+
+// BenchmarkPut is one durable change of 20 entries of 4 KB.
+func BenchmarkPut(b *testing.B) {
+	s := serve(b, b.TempDir())
+	must(b, s, acme, entries(200, "before"))
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		c := entries(20, i)
+		b.StartTimer()
+		begun := time.Now()
+		must(b, s, acme, c)
+		took = append(took, time.Since(begun))
 	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
+}
+
+// BenchmarkWriters is 64 writers, each durable change one entry of 1 KB, over
+// 1,000 repos.
+func BenchmarkWriters(b *testing.B) {
+	s := serve(b, b.TempDir())
+	repos := make([]api.Repo, 1000)
+	for i := range repos {
+		repos[i] = mustRepo(fmt.Sprintf("acme/r%d", i))
 	}
-	return dir, sums
+	var next atomic.Int64
+	text := strings.Repeat("memory text, ", 80)[:1024]
+	b.SetParallelism(32) // times two cores
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			i := next.Add(1)
+			content := strconv.FormatInt(i, 10) + text
+			if _, err := s.Update(b.Context(), repos[i%1000], putting(fmt.Sprintf("%d.md", i/1000%50), content)); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 }
 
 func BenchmarkHead(b *testing.B) {
-	dir, _ := filled(b, 5000)
-	repo := repoOf(b, "acme/api")
-	b.Run("cached", func(b *testing.B) {
-		s := open(b, dir, true)
-		headOf(b, s, "acme/api")
+	dir := b.TempDir()
+	writer := serve(b, dir)
+	must(b, writer, acme, entries(5000, "x"))
+	b.Run("cold", func(b *testing.B) {
+		s := open(b, sqlitestore.Options{Dir: dir}) // without Serve nothing is cached
 		for b.Loop() {
-			if _, err := s.Head(b.Context(), repo); err != nil {
+			if head, err := s.Head(b.Context(), acme); err != nil || len(head.Items) != 5000 {
 				b.Fatal(err)
 			}
 		}
 	})
-	b.Run("read", func(b *testing.B) {
-		s := open(b, dir, false) // without the lock nothing is cached
+	b.Run("warm", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.Head(b.Context(), repo); err != nil {
+			if head, err := writer.Head(b.Context(), acme); err != nil || len(head.Items) != 5000 {
 				b.Fatal(err)
 			}
 		}
@@ -113,58 +98,14 @@ func BenchmarkHead(b *testing.B) {
 
 // BenchmarkBodies reads 200 entries of 4 KB.
 func BenchmarkBodies(b *testing.B) {
-	dir, sums := filled(b, 200)
-	s := open(b, dir, true)
-	for b.Loop() {
-		if bodies, err := s.Bodies(b.Context(), repoOf(b, "acme/api"), sums); err != nil || len(bodies) != 200 {
-			b.Fatal(len(bodies), err)
-		}
-	}
-}
-
-// BenchmarkUpdateLarge puts one entry into a repo of 5,000.
-func BenchmarkUpdateLarge(b *testing.B) {
-	dir, _ := filled(b, 5000)
-	s := open(b, dir, true)
-	var d times
-	for i := 0; b.Loop(); i++ {
-		c := puts(b, "notes/02500.md", fmt.Sprint(i))
-		begin := time.Now()
-		if _, err := s.Update(b.Context(), repoOf(b, "acme/api"), always(c)); err != nil {
-			b.Fatal(err)
-		}
-		d = append(d, time.Since(begin))
-	}
-	d.report(b)
-}
-
-func BenchmarkOpen(b *testing.B) {
-	dir, _ := filled(b, 20)
-	for b.Loop() {
-		if err := open(b, dir, true).Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkTokenByHash is what every request that misses the server's own cache
-// of tokens pays.
-func BenchmarkTokenByHash(b *testing.B) {
-	s := open(b, b.TempDir(), true)
-	if err := s.AddToken(b.Context(), token("t")); err != nil {
-		b.Fatal(err)
+	s := serve(b, b.TempDir())
+	head := must(b, s, acme, entries(200, "x"))
+	sums := make([]api.Checksum, len(head.Items))
+	for i, item := range head.Items {
+		sums[i] = item.Sum
 	}
 	for b.Loop() {
-		if _, err := s.TokenByHash(b.Context(), token("t").Hash); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkGeneration(b *testing.B) {
-	s := open(b, b.TempDir(), true)
-	for b.Loop() {
-		if _, err := s.Generation(b.Context()); err != nil {
+		if bodies, err := s.Bodies(b.Context(), acme, sums); err != nil || len(bodies) != 200 {
 			b.Fatal(err)
 		}
 	}

@@ -3,134 +3,164 @@ package sqlitestore_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"strconv"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
-const (
-	crashDirVariable = "TEAMMEMD_TEST_CRASH_DIR"
-	crashRounds      = 3
-	crashWriters     = 8
-	crashAcks        = 150 // acknowledged writes of a round before the kill
-)
-
-// TestKilledProcess kills a process that writes: whatever it acknowledged is
-// there afterwards, and the database is sound.
-func TestKilledProcess(t *testing.T) {
-	if dir := os.Getenv(crashDirVariable); dir != "" {
-		writeUntilKilled(t, dir)
-		return
-	}
-	dir := t.TempDir()
-	acked := map[string]ack{}
-	for round := range crashRounds {
-		for _, a := range killAWriter(t, dir, round) {
-			acked[a.key] = a
-		}
-		checkAcknowledged(t, dir, acked)
-	}
-	if len(acked) < crashRounds*crashAcks {
-		t.Errorf("only %d writes were acknowledged", len(acked))
-	}
-}
-
-// ack is one line of the child: a key that is written once, its content, and the
-// repo and version that took it.
-type ack struct {
-	repo    string
-	version uint64
-	key     string
-}
-
-func (a ack) content() string { return strings.Repeat(a.key+"\n", 100) }
-
-// killAWriter runs a child until it has acknowledged enough, and returns all
-// that it said before it died.
-func killAWriter(t *testing.T, dir string, round int) (acks []ack) {
+// lockOutside takes the database's write lock, as another process would.
+func lockOutside(t *testing.T, dir string) (unlock func()) {
 	t.Helper()
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledProcess$", "-test.timeout=60s")
-	child.Env = append(os.Environ(), crashDirVariable+"="+dir, "TEAMMEMD_TEST_CRASH_ROUND="+strconv.Itoa(round))
-	child.Stderr = os.Stderr
-	out, err := child.StdoutPipe()
+	conn, err := sqlite.OpenConn(filepath.Join(dir, "teammemd.db"), sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := child.Start(); err != nil {
+	if err := sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE", nil); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		var a ack
-		if n, _ := fmt.Sscanf(lines.Text(), "ack %s %d %s", &a.repo, &a.version, &a.key); n != 3 {
-			continue // what go test prints, or the last line, cut short
+	return func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
 		}
-		if acks = append(acks, a); len(acks) == crashAcks {
-			if err := child.Process.Kill(); err != nil {
+	}
+}
+
+// writeUntilKilled is a child: 16 writers over 4 repos, each acknowledged write
+// is one line on stdout.
+func writeUntilKilled(dir string) error {
+	s, err := sqlitestore.Open(context.Background(), sqlitestore.Options{Dir: dir, Serve: true})
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	failed := make(chan error, 1)
+	for w := range 16 {
+		go func() {
+			for i := 0; ; i++ {
+				repo := mustRepo(fmt.Sprintf("acme/r%d", w%4))
+				key := fmt.Sprintf("w%d/%d.md", w, i%50)
+				content := fmt.Sprintf("%d %d %d ", os.Getpid(), w, i) + strings.Repeat("text ", i%800)
+				head, err := s.Update(context.Background(), repo, putting(key, content))
+				if err != nil {
+					failed <- err
+					return
+				}
+				mu.Lock()
+				_, err = fmt.Println(repo, head.Version, key, api.SumString(content))
+				mu.Unlock()
+				if err != nil {
+					failed <- err
+					return
+				}
+			}
+		}()
+	}
+	return <-failed
+}
+
+// acked is a write that a child said was done.
+type acked struct {
+	repo, key string
+	version   uint64
+	sum       api.Checksum
+}
+
+func child(t *testing.T, job, dir string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), childEnv+"="+job, dirEnv+"="+dir)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// killWhileWriting kills a child after n acknowledged writes and returns those
+// and all that were still on their way out.
+func killWhileWriting(t *testing.T, dir string, n int) (writes []acked) {
+	t.Helper()
+	cmd := child(t, "write", dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewReader(out); ; {
+		line, err := lines.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			break // a line without its end was not said
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a acked
+		var sum string
+		if _, err := fmt.Sscan(line, &a.repo, &a.version, &a.key, &sum); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		if a.sum, err = api.ParseChecksum(sum); err != nil {
+			t.Fatal(err)
+		}
+		if writes = append(writes, a); len(writes) == n {
+			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := child.Wait(); err == nil || len(acks) < crashAcks {
-		t.Fatalf("the child ended on its own after %d writes: %v", len(acks), err)
+	if err := cmd.Wait(); err == nil || len(writes) < n {
+		t.Fatalf("the child ended by itself after %d writes: %v", len(writes), err)
 	}
-	return acks
+	return writes
 }
 
-func checkAcknowledged(t *testing.T, dir string, acked map[string]ack) {
-	t.Helper()
-	s := open(t, dir, true)
-	defer s.Close()
-	for _, a := range acked {
-		repo := repoOf(t, a.repo)
-		head := headOf(t, s, a.repo)
-		sum := api.SumString(a.content())
-		if item, ok := head.Item(keyOf(t, a.key)); !ok || item.Version != a.version || item.Sum != sum {
-			t.Errorf("%s of version %d is lost; the head has version %d", a.key, a.version, head.Version)
-			continue
-		}
-		bodies, err := s.Bodies(t.Context(), repo, []api.Checksum{sum})
-		if err != nil || bodies[sum] != a.content() {
-			t.Errorf("the body of %s: %v", a.key, err)
-		}
-		versions, err := s.History(t.Context(), repo, keyOf(t, a.key), 0)
-		if err != nil || len(versions) != 1 || versions[0].Version != a.version {
-			t.Errorf("the history of %s: %+v, %v", a.key, versions, err)
-		}
-	}
-	checkIntegrity(t, dir)
-}
-
-// writeUntilKilled is the child: it says what was acknowledged, at once.
-func writeUntilKilled(t *testing.T, dir string) {
-	s, err := sqlitestore.Open(context.Background(), sqlitestore.Options{Dir: dir, Serve: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	round := os.Getenv("TEAMMEMD_TEST_CRASH_ROUND")
-	var wg sync.WaitGroup
-	for i := range crashWriters {
-		wg.Go(func() {
-			for n := 0; ; n++ {
-				a := ack{repo: fmt.Sprintf("acme/r%d", i%3), key: fmt.Sprintf("%s-%d-%d.md", round, i, n)}
-				head, err := s.Update(context.Background(), repoOf(t, a.repo), always(puts(t, a.key, a.content())))
+func TestKilledWhileWriting(t *testing.T) {
+	dir := t.TempDir()
+	var writes []acked
+	for round := range 3 {
+		writes = append(writes, killWhileWriting(t, dir, 300+200*round)...)
+		s := serve(t, dir)
+		history := make(map[string]map[uint64]store.Version)
+		for _, w := range writes {
+			repo := mustRepo(w.repo)
+			if history[w.repo] == nil {
+				history[w.repo] = make(map[uint64]store.Version)
+				versions, err := s.History(t.Context(), repo, api.Key{}, 0)
 				if err != nil {
-					t.Error(err)
-					return
+					t.Fatal(err)
 				}
-				line := fmt.Sprintf("ack %s %d %s\n", a.repo, head.Version, a.key)
-				if _, err := os.Stdout.WriteString(line); err != nil {
-					return
+				for _, v := range versions {
+					history[w.repo][v.Version] = v
 				}
 			}
-		})
+			got := history[w.repo][w.version]
+			if got.Key.String() != w.key || got.Sum != w.sum {
+				t.Errorf("round %d: acknowledged %+v, found %+v", round, w, got)
+			}
+			if bodies, err := s.Bodies(t.Context(), repo, []api.Checksum{w.sum}); err != nil || api.SumString(bodies[w.sum]) != w.sum {
+				t.Errorf("round %d: body of %+v is missing, %v", round, w, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		wantSound(t, dir)
 	}
-	wg.Wait()
+	t.Logf("%d acknowledged writes, all found", len(writes))
 }

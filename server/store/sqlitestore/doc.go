@@ -8,7 +8,4 @@
 //
 // One process serves a data directory at a time. Others may open it beside the
 // server to change credentials.
-//
-//	s, err := sqlitestore.Open(ctx, sqlitestore.Options{Dir: "/var/lib/teammemd", Serve: true})
-//	defer s.Close()
 package sqlitestore

@@ -4,20 +4,78 @@ import (
 	"fmt"
 
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/store"
 )
 
-// LimitPages bounds the database like a disk that is full; 0 lifts the bound.
-// Nobody may write meanwhile.
-func (s *Store) LimitPages(n int) error {
-	if n == 0 {
-		n = 1 << 30
+// MaxGroup is the largest group that one transaction commits.
+const MaxGroup = maxGroup
+
+// LimitGrowth lets the database grow by so many pages and then be full; a
+// negative number lifts the limit.
+func (s *Store) LimitGrowth(pages int) error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	limit := 1 << 30
+	if pages >= 0 {
+		have, err := queryInt(s.writer, "PRAGMA page_count")
+		if err != nil {
+			return err
+		}
+		limit = have + pages
 	}
-	return sqlitex.ExecuteTransient(s.writer, fmt.Sprintf("PRAGMA max_page_count = %d", n), nil)
+	return sqlitex.ExecuteTransient(s.writer, fmt.Sprintf("PRAGMA max_page_count = %d", limit), nil)
 }
 
-// Queued returns how many updates wait for the writer.
-func (s *Store) Queued() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue)
+// QueueLength returns how many updates wait that nobody writes yet.
+func (s *Store) QueueLength() int {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.waiting)
 }
+
+// Cached returns the rows of all heads in memory, as counted and as they are.
+func (s *Store) Cached() (counted, actual int) {
+	s.heads.mu.Lock()
+	defer s.heads.mu.Unlock()
+	for _, row := range s.heads.rows {
+		actual += row.size()
+	}
+	return s.heads.held, actual
+}
+
+// HeadCache is the cache of heads on its own.
+type HeadCache struct{ c headCache }
+
+// NewHeadCache returns an empty cache.
+func NewHeadCache(limit int) *HeadCache { return &HeadCache{headCache{limit: limit}} }
+
+// Begin says that a reader begins; the function it returns hands in what was read.
+func (h *HeadCache) Begin(repo api.Repo) (end func(*store.Head)) {
+	h.c.begin(repo)
+	return func(head *store.Head) {
+		if head == nil {
+			h.c.end(repo, nil)
+			return
+		}
+		h.c.end(repo, &repoRow{1, head})
+	}
+}
+
+// Publish is a commit.
+func (h *HeadCache) Publish(head *store.Head) { h.c.publish(head.Repo, &repoRow{1, head}) }
+
+// Forget is a commit with an unknown outcome.
+func (h *HeadCache) Forget(repo api.Repo) { h.c.forget(repo) }
+
+// Get returns the version that is held, 0 for none.
+func (h *HeadCache) Get(repo api.Repo) uint64 {
+	if row := h.c.get(repo); row != nil {
+		return row.head.Version
+	}
+	return 0
+}
+
+// Loads returns the repos that are being read.
+func (h *HeadCache) Loads() int { return len(h.c.loads) }

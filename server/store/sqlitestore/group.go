@@ -1,173 +1,189 @@
 package sqlitestore
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"time"
-
-	"zombiezen.com/go/sqlite"
+	"slices"
+	"sync"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 )
 
-// What one transaction commits at most: the first bounds the wait of the first
-// in the group, the second the memory and the log.
-const (
-	maxGroup      = 256
-	maxGroupBytes = 8 << 20
-)
-
 var (
-	errDecide     = errors.New("deciding about a change failed: this is a bug")
-	errRolledBack = errors.New("the database gave up the transaction")
+	errNotServing = errors.New("the store was not opened for serving: only credentials may be changed")
+	errAborted    = errors.New("the goroutine that was writing ended")
 )
 
-// group is what one transaction commits. It belongs to whoever holds the turn.
-type group struct {
-	store *Store
-	taken []*update
-	heads map[api.Repo]store.Loaded // as this transaction leaves them
-	bytes int
+// maxGroup bounds the updates that one transaction commits.
+const maxGroup = 256
+
+// update is one call of [Store.Update] on its way. Whoever takes it out of the
+// queue owns it until done is closed.
+type update struct {
+	ctx    context.Context
+	repo   api.Repo
+	decide func(store.Tx) (store.Change, error)
+
+	head *store.Head
+	err  error
+	done chan struct{}
 }
 
-// commitGroup commits what is queued, up to a group, in one transaction, and
-// reports whether there was anything. The caller holds the turn.
-func (s *Store) commitGroup() bool {
-	first := s.dequeue()
-	if first == nil {
+// answered reports whether the update's call may return.
+func (u *update) answered() bool {
+	select {
+	case <-u.done:
+		return true
+	default:
 		return false
 	}
-	g := &group{store: s, taken: []*update{first}, heads: make(map[api.Repo]store.Loaded)}
-	err := errDecide // stands when decide ends the goroutine
-	defer func() { g.finish(err) }()
-	err = transact(s.writer, g.run)
+}
+
+// answerWith sets what the call will return.
+func (u *update) answerWith(head *store.Head, err error) { u.head, u.err = head, err }
+
+// fail replaces what was decided: nothing was written.
+func (u *update) fail(err error) { u.head, u.err = nil, fmt.Errorf("writing to %q: %w", u.repo, err) }
+
+// queue holds the updates that nobody writes yet. Each has a caller who waits
+// for its turn to write, so none is stranded, whoever leaves.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*update // guarded by mu
+}
+
+func (q *queue) add(u *update) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(q.waiting, u)
+}
+
+// take removes the oldest updates, at most maxGroup.
+func (q *queue) take() []*update {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(len(q.waiting), maxGroup)
+	group := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return group
+}
+
+// withdraw removes u and reports whether it was still there.
+func (q *queue) withdraw(u *update) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waiting, u)
+	if i < 0 {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, i, i+1)
 	return true
 }
 
-// run takes updates from the queue as long as there are any, so those that come
-// while it works still join.
-func (g *group) run() error {
-	for i := 0; ; i++ {
-		if i == len(g.taken) {
-			if i >= maxGroup || g.bytes >= maxGroupBytes {
-				return nil
+// Update changes one repo. Whoever comes first writes for everybody who queued
+// meanwhile; the others only wait. When ctx ends before decide was called,
+// nothing is changed and the answer is ctx's error; later than that it has no
+// effect. Waiting for another process that changes credentials ends after a few
+// seconds, with an error and nothing changed.
+func (s *Store) Update(ctx context.Context, repo api.Repo, decide func(store.Tx) (store.Change, error)) (*store.Head, error) {
+	u := &update{ctx: ctx, repo: repo, decide: decide, done: make(chan struct{})}
+	switch {
+	case s.lock == nil:
+		u.fail(errNotServing)
+		return nil, u.err
+	case repo.IsZero():
+		return nil, errors.New("writing: no repo named")
+	case ctx.Err() != nil:
+		u.fail(ctx.Err())
+		return nil, u.err
+	}
+	s.queue.add(u)
+	for {
+		select {
+		case <-u.done:
+			return u.head, u.err
+		case <-ctx.Done():
+			if s.queue.withdraw(u) {
+				u.fail(ctx.Err())
+				return nil, u.err
 			}
-			u := g.store.dequeue()
-			if u == nil {
-				return nil
+			<-u.done
+			return u.head, u.err
+		case s.turn <- struct{}{}:
+			s.lead(u)
+		}
+	}
+}
+
+// lead writes one group, unless somebody wrote u meanwhile. The turn is ours.
+func (s *Store) lead(u *update) {
+	defer func() { <-s.turn }()
+	if !u.answered() {
+		s.commitGroup(s.queue.take())
+	}
+}
+
+// commitGroup decides and commits a group, and answers every update in it. When
+// the database refuses a group, each of its updates gets a transaction of its
+// own, so that one cannot fail the others.
+func (s *Store) commitGroup(group []*update) {
+	defer func() { // nothing is left, unless a decide ended the goroutine
+		for _, u := range group {
+			if !u.answered() {
+				u.fail(errAborted)
+				close(u.done)
 			}
-			g.taken = append(g.taken, u)
 		}
-		if err := g.apply(g.taken[i]); err != nil {
-			return err
+	}()
+	began, err := s.tryCommit(group)
+	if err == nil || !began || len(group) == 1 {
+		answer(group, err)
+		return
+	}
+	for i := range group {
+		began, err := s.tryCommit(group[i : i+1])
+		if err != nil && !began {
+			answer(group[i:], err)
+			return
 		}
+		answer(group[i:i+1], err)
 	}
 }
 
-// apply lets one update decide and writes its rows. An error is the database's
-// and ends the whole group; what concerns u alone is in u.err.
-func (g *group) apply(u *update) error {
-	before, change, err := g.decide(u)
-	if g.store.writer.AutocommitEnabled() {
-		// SQLite rolled back on its own; another statement would stand alone.
-		return errors.Join(errRolledBack, err)
-	}
-	u.head, u.err = before.Head, err
-	if err != nil {
-		return nil
-	}
-	next := before.Head.Next(change)
-	if next == before.Head {
-		return nil
-	}
-	id, err := writeChange(g.store.writer, before.ID, next, change)
-	if err != nil {
-		return err
-	}
-	g.heads[u.repo] = store.Loaded{Head: next, ID: id}
-	u.head = next
-	for _, p := range change.Puts {
-		g.bytes += len(p.Content)
-	}
-	return nil
-}
-
-// decide returns the head that an update builds on, and its change, checked.
-func (g *group) decide(u *update) (before store.Loaded, change store.Change, err error) {
-	if err = u.ctx.Err(); err == nil {
-		before, err = g.head(u.repo)
-	}
-	if err != nil {
-		return before, change, fmt.Errorf("writing to %q: %w", u.repo, err)
-	}
-	change, err = decideSafely(u, tx{g.store.writer, before})
-	if err == nil {
-		err = change.Validate()
-	}
-	change.At = change.At.Truncate(time.Millisecond).UTC()
-	return before, change, err
-}
-
-// head returns the head of a repo as the transaction sees it.
-func (g *group) head(repo api.Repo) (store.Loaded, error) {
-	if l, ok := g.heads[repo]; ok {
-		return l, nil
-	}
-	if l, ok := g.store.heads.Get(repo); ok {
-		return l, nil
-	}
-	l, err := load(g.store.writer, g.store.epoch, repo)
-	if err == nil && l.ID != 0 {
-		g.heads[repo] = l
-	}
-	return l, err
-}
-
-// finish publishes the heads and answers every update. err is the database's;
-// it outranks what was decided, which rests on heads that never came to be.
-func (g *group) finish(err error) {
-	for repo, l := range g.heads {
+// answer lets the calls of a group return. err is the database's; it outranks
+// what was decided, because nothing was written.
+func answer(group []*update, err error) {
+	for _, u := range group {
 		if err != nil {
-			g.store.heads.Drop(repo)
-			continue
-		}
-		g.store.heads.Put(repo, l)
-	}
-	for _, u := range g.taken {
-		if err != nil {
-			u.head, u.err = nil, fmt.Errorf("writing to %q: %w", u.repo, err)
+			u.fail(err)
 		}
 		close(u.done)
 	}
 }
 
-// decideSafely turns a panic of decide into an error: the writer works for
-// others as well.
-func decideSafely(u *update, t tx) (change store.Change, err error) {
-	defer func() {
-		if recover() != nil {
-			err = errDecide // without what it said, which may quote an entry
-		}
-	}()
-	return u.decide(t)
-}
-
-// tx is what decide may look at.
-type tx struct {
-	conn *sqlite.Conn
-	row  store.Loaded
-}
-
-// Head returns the state that the change will build on.
-func (t tx) Head() *store.Head { return t.row.Head }
-
-// Had reports whether a version of key ever had this content.
-func (t tx) Had(key api.Key, sum api.Checksum) (had bool, err error) {
-	err = query(t.conn, "SELECT 1 FROM versions WHERE repo = ? AND key = ? AND sum = ? LIMIT 1",
-		[]any{t.row.ID, key.String(), sum[:]}, func(*sqlite.Stmt) error { had = true; return nil })
-	if err != nil {
-		return false, fmt.Errorf("reading a key's history: %w", err)
+// tryCommit runs one transaction. The heads it makes become visible only after
+// the commit.
+func (s *Store) tryCommit(group []*update) (began bool, err error) {
+	if s.closed {
+		return false, errClosed
 	}
-	return had, nil
+	fresh := make(map[api.Repo]*repoRow)
+	began, err = transact(s.writer, beginWrite, func() error {
+		for _, u := range group {
+			if err := s.apply(u, fresh); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for repo, row := range fresh {
+		if err != nil {
+			s.heads.forget(repo) // the outcome is unknown: read it again
+			continue
+		}
+		s.heads.publish(repo, row)
+	}
+	return began, err
 }

@@ -1,114 +1,136 @@
 package sqlitestore
 
 import (
-	"context"
-	"fmt"
-
-	"zombiezen.com/go/sqlite"
+	"sync"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 )
 
-// Head returns the current snapshot, from memory but for the first time.
-func (s *Store) Head(ctx context.Context, repo api.Repo) (*store.Head, error) {
-	l, err := s.loaded(ctx, repo)
-	return l.Head, err
+// DefaultCachedRows is the default of [Options.CachedRows]: about 300 MB.
+const DefaultCachedRows = 2_000_000
+
+// repoRow is a head with the number of its repo, 0 for one that was never
+// written.
+type repoRow struct {
+	id   int64
+	head *store.Head
 }
 
-// loaded returns the head of a repo that was written.
-func (s *Store) loaded(ctx context.Context, repo api.Repo) (l store.Loaded, err error) {
-	if s.closed.Load() {
-		return store.Loaded{}, fmt.Errorf("reading %q: %w", repo, errClosed)
-	}
-	if s.heads == nil {
-		l, err = s.loadSnapshot(ctx, repo)
-	} else {
-		l, err = s.heads.Load(ctx, repo, func(ctx context.Context) (store.Loaded, error) {
-			return s.loadSnapshot(ctx, repo)
-		})
-	}
-	if err != nil {
-		return store.Loaded{}, fmt.Errorf("reading %q: %w", repo, err)
-	}
-	return l, nil
+func (r *repoRow) size() int { return 1 + len(r.head.Items) + len(r.head.Tombs) + len(r.head.Redacted) }
+
+// headCache keeps heads in memory. What it holds for a repo is always its last
+// committed state: the writer publishes before Update returns, and a reader's
+// snapshot that a commit overtook is not taken in, however old the commit.
+type headCache struct {
+	limit int // rows; 0 keeps nothing, for a store that does not serve
+
+	mu     sync.Mutex
+	rows   map[api.Repo]*repoRow // guarded by mu
+	held   int                   // sizes of rows together; guarded by mu
+	loads  map[api.Repo]*load    // guarded by mu
+	closed bool                  // guarded by mu
 }
 
-func (s *Store) loadSnapshot(ctx context.Context, repo api.Repo) (l store.Loaded, err error) {
-	err = s.snapshot(ctx, func(conn *sqlite.Conn) error {
-		l, err = load(conn, s.epoch, repo)
-		return err
-	})
-	if err == nil && l.ID == 0 {
-		err = store.ErrNoRepo
-	}
-	return l, err
+// load counts the readers that are taking a snapshot of one repo.
+type load struct {
+	readers   int
+	overtaken bool // a commit was published since the first of them began
 }
 
-// load reads a head, whose ID is 0 when the repo was never written. The caller
-// has a transaction, so that the rows belong together.
-func load(conn *sqlite.Conn, epoch string, repo api.Repo) (store.Loaded, error) {
-	l := store.Loaded{Head: &store.Head{Repo: repo, Epoch: epoch}}
-	err := query(conn, "SELECT id, version, modified_ms FROM repos WHERE name = ?", []any{repo.String()}, func(stmt *sqlite.Stmt) error {
-		l.ID, l.Head.Version, l.Head.Modified = stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1)), fromMillis(stmt.ColumnInt64(2))
-		return nil
-	})
-	if err == nil && l.ID != 0 {
-		err = loadRows(conn, l)
-	}
-	if err != nil {
-		return store.Loaded{}, err
-	}
-	l.Head.Seal()
-	return l, nil
+func (c *headCache) get(repo api.Repo) *repoRow {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rows[repo]
 }
 
-// loadRows fills a head. SQLite compares keys as bytes, as [api.Key] does.
-func loadRows(conn *sqlite.Conn, l store.Loaded) error {
-	for _, part := range []struct {
-		sql string
-		row func(*store.Head, *sqlite.Stmt) error
-	}{
-		{"SELECT key, sum, bytes, version, modified_ms FROM entries WHERE repo = ? ORDER BY key", addItem},
-		{"SELECT key, version FROM tombs WHERE repo = ? ORDER BY key", addTomb},
-		{"SELECT sum FROM redactions WHERE repo = ? ORDER BY sum", addRedaction},
-	} {
-		if err := query(conn, part.sql, []any{l.ID}, func(stmt *sqlite.Stmt) error { return part.row(l.Head, stmt) }); err != nil {
-			return err
+// publish takes in what the writer committed, or read while it held the
+// database's write lock.
+func (c *headCache) publish(repo api.Repo, row *repoRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.loads[repo]; l != nil {
+		l.overtaken = true
+	}
+	c.keep(repo, row)
+}
+
+// forget drops a head whose commit has an unknown outcome.
+func (c *headCache) forget(repo api.Repo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.loads[repo]; l != nil {
+		l.overtaken = true
+	}
+	c.drop(repo)
+}
+
+// begin says that a reader is about to take a snapshot of repo; end must follow.
+func (c *headCache) begin(repo api.Repo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.loads[repo]
+	if l == nil {
+		l = &load{}
+		if c.loads == nil {
+			c.loads = make(map[api.Repo]*load)
+		}
+		c.loads[repo] = l
+	}
+	l.readers++
+}
+
+// end takes in what a reader found, nil for nothing, unless it may be old.
+func (c *headCache) end(repo api.Repo, row *repoRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.loads[repo]
+	if row != nil && !l.overtaken && c.rows[repo] == nil {
+		c.keep(repo, row)
+	}
+	if l.readers--; l.readers == 0 {
+		delete(c.loads, repo)
+	}
+}
+
+// keep takes in a head and makes room for it. mu is held.
+func (c *headCache) keep(repo api.Repo, row *repoRow) {
+	c.drop(repo)
+	if c.limit == 0 || c.closed {
+		return
+	}
+	if c.rows == nil {
+		c.rows = make(map[api.Repo]*repoRow)
+	}
+	c.rows[repo] = row
+	c.held += row.size()
+	for other := range c.rows {
+		if c.held <= c.limit {
+			return
+		}
+		if other != repo {
+			c.drop(other) // in the map's random order: nothing to maintain on reads
 		}
 	}
-	return nil
 }
 
-func addItem(h *store.Head, stmt *sqlite.Stmt) error {
-	key, err := columnKey(stmt, 0)
-	if err != nil {
-		return err
+// drop takes a head out. mu is held.
+func (c *headCache) drop(repo api.Repo) {
+	if old := c.rows[repo]; old != nil {
+		c.held -= old.size()
+		delete(c.rows, repo)
 	}
-	sum, err := columnSum(stmt, 1)
-	if err != nil {
-		return err
-	}
-	h.Items = append(h.Items, store.Item{
-		Key: key, Sum: sum, Bytes: stmt.ColumnInt(2), Version: uint64(stmt.ColumnInt64(3)), Modified: fromMillis(stmt.ColumnInt64(4)),
-	})
-	return nil
 }
 
-func addTomb(h *store.Head, stmt *sqlite.Stmt) error {
-	key, err := columnKey(stmt, 0)
-	if err != nil {
-		return err
-	}
-	h.Tombs = append(h.Tombs, store.Tomb{Key: key, Version: uint64(stmt.ColumnInt64(1))})
-	return nil
+// close drops everything, so that no call after Close is answered.
+func (c *headCache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows, c.held, c.closed = nil, 0, true
 }
 
-func addRedaction(h *store.Head, stmt *sqlite.Stmt) error {
-	sum, err := columnSum(stmt, 0)
-	if err != nil {
-		return err
-	}
-	h.Redacted = append(h.Redacted, sum)
-	return nil
+func (c *headCache) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }

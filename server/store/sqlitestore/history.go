@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
@@ -12,19 +13,20 @@ import (
 
 // Bodies returns the contents with these sums.
 func (s *Store) Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) (map[api.Checksum]string, error) {
-	l, err := s.loaded(ctx, repo)
+	id, err := s.repoID(ctx, repo)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading contents of %q: %w", repo, err)
 	}
 	bodies := make(map[api.Checksum]string, len(sums))
-	err = s.snapshot(ctx, func(conn *sqlite.Conn) error {
+	err = s.readConn(ctx, func(conn *sqlite.Conn) error {
 		for _, sum := range sums {
 			if _, have := bodies[sum]; have {
 				continue
 			}
-			err := query(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", []any{l.ID, sum[:]},
-				func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil })
-			if err != nil {
+			if err := sqlitex.Execute(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", &sqlitex.ExecOptions{
+				Args:       []any{id, sum[:]},
+				ResultFunc: func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil },
+			}); err != nil {
 				return err
 			}
 		}
@@ -38,21 +40,21 @@ func (s *Store) Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) 
 
 const versionColumns = "key, version, op, sum, bytes, at_ms, token, person, device, agent, session, rules, redacted"
 
-// History returns versions, newest first; those of one change by key.
+// History returns versions, newest first.
 func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit int) ([]store.Version, error) {
-	l, err := s.loaded(ctx, repo)
+	id, err := s.repoID(ctx, repo)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading history of %q: %w", repo, err)
 	}
 	if limit <= 0 {
 		limit = -1 // SQLite's word for all
 	}
-	sql, args := "SELECT "+versionColumns+" FROM versions WHERE repo = ? ORDER BY version DESC, key LIMIT ?", []any{l.ID, limit}
+	query, args := "SELECT "+versionColumns+" FROM versions WHERE repo = ? ORDER BY version DESC, key LIMIT ?", []any{id, limit}
 	if !key.IsZero() {
-		sql, args = "SELECT "+versionColumns+" FROM versions WHERE repo = ? AND key = ? ORDER BY version DESC LIMIT ?", []any{l.ID, key.String(), limit}
+		query, args = "SELECT "+versionColumns+" FROM versions WHERE repo = ? AND key = ? ORDER BY version DESC LIMIT ?", []any{id, key.String(), limit}
 	}
 	var versions []store.Version
-	err = s.read(ctx, sql, args, func(stmt *sqlite.Stmt) error {
+	err = s.read(ctx, query, args, func(stmt *sqlite.Stmt) error {
 		v, err := scanVersion(stmt)
 		versions = append(versions, v)
 		return err
@@ -68,17 +70,13 @@ func scanVersion(stmt *sqlite.Stmt) (store.Version, error) {
 	if err != nil {
 		return store.Version{}, err
 	}
-	sum, err := columnSum(stmt, 3)
-	if err != nil {
-		return store.Version{}, err
-	}
 	return store.Version{
-		Key: key, Version: uint64(stmt.ColumnInt64(1)), Op: store.Op(stmt.ColumnText(2)), Sum: sum,
-		Bytes: stmt.ColumnInt(4), At: fromMillis(stmt.ColumnInt64(5)),
+		Key: key, Version: uint64(stmt.ColumnInt64(1)), Op: store.Op(stmt.ColumnText(2)), Sum: columnSum(stmt, 3),
+		Bytes: stmt.ColumnInt(4), At: columnTime(stmt, 5),
 		Actor: api.Actor{
 			Token: stmt.ColumnText(6), Person: stmt.ColumnText(7), Device: stmt.ColumnText(8),
 			Agent: stmt.ColumnText(9), Session: stmt.ColumnText(10),
 		},
-		Rules: stmt.ColumnText(11), Redacted: stmt.ColumnBool(12),
+		Rules: stmt.ColumnText(11), Redacted: stmt.ColumnInt(12) != 0,
 	}, nil
 }

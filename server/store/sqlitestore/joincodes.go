@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
@@ -16,7 +17,7 @@ import (
 func (s *Store) AddJoinCode(ctx context.Context, c store.JoinCode) error {
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
 		return exec(conn, "INSERT INTO join_codes (hash, repo, role, expires_ms, tries) VALUES (?, ?, ?, ?, ?)",
-			c.Hash[:], c.Repo.String(), c.Role.String(), c.ExpiresAt.UnixMilli(), c.Tries)
+			c.Hash[:], c.Repo.String(), c.Role.String(), toMillis(c.ExpiresAt), c.Tries)
 	})
 	if err != nil {
 		return fmt.Errorf("storing a join code: %w", err)
@@ -25,11 +26,11 @@ func (s *Store) AddJoinCode(ctx context.Context, c store.JoinCode) error {
 }
 
 // RedeemJoinCode takes the live code with this hash away and stores the token
-// that mint makes for it. An error of mint leaves the code as it was.
+// that mint makes for it.
 func (s *Store) RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time, maxTries int, mint func(store.JoinCode) (store.Token, error)) error {
 	missed := false
 	err := s.write(ctx, func(conn *sqlite.Conn) error {
-		if err := exec(conn, "DELETE FROM join_codes WHERE expires_ms <= ?", now.UnixMilli()); err != nil {
+		if err := exec(conn, "DELETE FROM join_codes WHERE expires_ms <= ?", toMillis(now)); err != nil {
 			return err
 		}
 		code, found, err := findCode(conn, hash)
@@ -37,8 +38,12 @@ func (s *Store) RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time
 			return err
 		}
 		if !found {
-			missed = true // no error yet: the count must be committed
-			return countWrongTry(conn, maxTries)
+			// The count must be committed, so this is no error yet.
+			missed = true
+			if err := exec(conn, "UPDATE join_codes SET tries = tries + 1"); err != nil {
+				return err
+			}
+			return exec(conn, "DELETE FROM join_codes WHERE tries >= ?", maxTries)
 		}
 		token, err := mint(code)
 		if err != nil {
@@ -58,24 +63,16 @@ func (s *Store) RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time
 	return nil
 }
 
-// countWrongTry counts against every code: nobody can tell which was meant.
-func countWrongTry(conn *sqlite.Conn, maxTries int) error {
-	if err := exec(conn, "UPDATE join_codes SET tries = tries + 1"); err != nil {
-		return err
-	}
-	return exec(conn, "DELETE FROM join_codes WHERE tries >= ?", maxTries)
-}
-
 func findCode(conn *sqlite.Conn, hash [32]byte) (code store.JoinCode, found bool, err error) {
-	err = query(conn, "SELECT repo, role, expires_ms, tries FROM join_codes WHERE hash = ?", []any{hash[:]}, func(stmt *sqlite.Stmt) error {
-		repo, repoErr := api.ParseRepo(stmt.ColumnText(0))
-		role, roleErr := api.ParseRole(stmt.ColumnText(1))
-		if err := errors.Join(repoErr, roleErr); err != nil {
-			return fmt.Errorf("%w: a join code: %w", errDamaged, err)
-		}
-		code = store.JoinCode{Hash: hash, Repo: repo, Role: role, ExpiresAt: fromMillis(stmt.ColumnInt64(2)), Tries: stmt.ColumnInt(3)}
-		found = true
-		return nil
+	err = sqlitex.Execute(conn, "SELECT repo, role, expires_ms, tries FROM join_codes WHERE hash = ?", &sqlitex.ExecOptions{
+		Args: []any{hash[:]},
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			repo, repoErr := api.ParseRepo(stmt.ColumnText(0))
+			role, roleErr := api.ParseRole(stmt.ColumnText(1))
+			code = store.JoinCode{Hash: hash, Repo: repo, Role: role, ExpiresAt: fromMillis(stmt.ColumnInt64(2)), Tries: stmt.ColumnInt(3)}
+			found = true
+			return errors.Join(repoErr, roleErr)
+		},
 	})
 	return code, found, err
 }

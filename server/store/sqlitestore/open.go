@@ -1,14 +1,13 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
+	"time"
 
 	"github.com/gofrs/flock"
 	"zombiezen.com/go/sqlite"
@@ -18,107 +17,114 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-// The files of a data directory.
 const (
+	// databaseName is the database's file in the data directory.
 	databaseName = "teammemd.db"
 	lockName     = "server.lock"
-)
 
-const (
-	// readers is how many reads of a serving store touch the database at once.
 	readers = 4
-	// maxCachedRows bounds the cached heads, to about 300 MB.
-	maxCachedRows = 2_000_000
-)
 
-var (
-	// errClosed is what a call meets after Close.
-	errClosed = errors.New("the store is closed")
-	// errNoDatabase is what a file of another kind meets.
-	errNoDatabase = errors.New("this file is not a database")
-	// errNotServing is what Update meets without the serving lock.
-	errNotServing = errors.New("the store was opened for credentials only")
+	// DefaultBusyTimeout is the default of [Options.BusyTimeout].
+	DefaultBusyTimeout = 5 * time.Second
 )
 
 // Options configure a [Store]. Dir is required.
 type Options struct {
 	// Dir is the data directory; it is created with mode 0700.
 	Dir string
-	// Serve takes the serving lock: without it Update is refused, and only
+	// Serve takes the serving lock: without it repos can be read and only
 	// credentials may be changed, also beside a server that runs.
 	Serve bool
+	// CachedRows bounds the entries and tombstones of all heads in memory
+	// together, each about 150 bytes; 0 means [DefaultCachedRows].
+	CachedRows int
+	// BusyTimeout is how long a write waits for another process's write; 0
+	// means [DefaultBusyTimeout].
+	BusyTimeout time.Duration
 }
 
 // Store is a [store.Backend] on SQLite.
 type Store struct {
 	dir    string
 	path   string
+	busy   time.Duration
 	lock   *flock.Flock // nil without Serve
-	writer *sqlite.Conn // nil when closed; owned by whoever holds turn
+	writer *sqlite.Conn // owned by whoever holds turn
 	reader *sqlitex.Pool
 	epoch  string
-	heads  *store.Cache // nil without Serve: another process may write
 
-	turn chan struct{} // holds one value while somebody writes
-
-	mu     sync.Mutex
-	queue  []*update   // guarded by mu
-	closed atomic.Bool // set under mu, so that nothing is queued after it
+	turn   chan struct{} // holds one value while somebody writes
+	closed bool          // owned by whoever holds turn
+	queue  queue
+	heads  headCache
 }
 
 var _ store.Backend = (*Store)(nil)
 
 // Open opens the store, creates it when there is none, and brings an older
 // schema up to date. [store.ErrLocked] when another process serves it,
-// [store.ErrNewerSchema] when a newer release wrote it. It starts no goroutine.
+// [store.ErrNewerSchema] when a newer release wrote it.
 func Open(ctx context.Context, opts Options) (*Store, error) {
-	s := &Store{dir: opts.Dir, path: filepath.Join(opts.Dir, databaseName), turn: make(chan struct{}, 1)}
+	if opts.Dir == "" {
+		return nil, errors.New("opening the store: no data directory given")
+	}
+	s := &Store{
+		dir: opts.Dir, path: filepath.Join(opts.Dir, databaseName),
+		busy: cmp.Or(opts.BusyTimeout, DefaultBusyTimeout), turn: make(chan struct{}, 1),
+	}
+	if opts.Serve {
+		s.heads.limit = cmp.Or(opts.CachedRows, DefaultCachedRows)
+	}
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating data directory: %w", err)
 	}
-	pool := 1
 	if opts.Serve {
-		pool = readers
-		s.heads = store.NewCache(maxCachedRows)
-		if err := s.takeLock(); err != nil {
-			return nil, err
+		lock := flock.New(filepath.Join(opts.Dir, lockName), flock.SetPermissions(0o600))
+		locked, err := lock.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("locking %q: %w", opts.Dir, err)
 		}
+		if !locked {
+			return nil, fmt.Errorf("%w: %q", store.ErrLocked, opts.Dir)
+		}
+		s.lock = lock
 	}
-	if err := s.open(ctx, pool); err != nil {
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %q: %w", s.path, err), s.Close())
 	}
 	return s, nil
 }
 
-func (s *Store) takeLock() error {
-	lock := flock.New(filepath.Join(s.dir, lockName), flock.SetPermissions(0o600))
-	locked, err := lock.TryLock()
+func (s *Store) open(ctx context.Context) error {
+	created, err := prepareFile(s.path)
 	if err != nil {
-		return errors.Join(fmt.Errorf("locking %q: %w", s.dir, err), lock.Close())
-	}
-	if !locked {
-		return errors.Join(fmt.Errorf("%w: %q", store.ErrLocked, s.dir), lock.Close())
-	}
-	s.lock = lock
-	return nil
-}
-
-func (s *Store) open(ctx context.Context, pool int) error {
-	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := createFile(s.path); err != nil {
+	if s.writer, err = sqlite.OpenConn(s.path, sqlite.OpenReadWrite|sqlite.OpenWAL); err != nil {
 		return err
 	}
-	var err error
-	if s.writer, err = sqlite.OpenConn(s.path, sqlite.OpenReadWrite); err != nil {
+	s.writer.SetBusyTimeout(s.busy)
+	if err := requireWAL(s.writer); err != nil {
 		return err
 	}
-	if err := migrate(s.writer); err != nil {
+	for _, pragma := range []string{"PRAGMA synchronous = FULL", "PRAGMA journal_size_limit = 67108864"} {
+		if err := sqlitex.ExecuteTransient(s.writer, pragma, nil); err != nil {
+			return err
+		}
+	}
+	if err := s.migrate(); err != nil {
 		return err
+	}
+	if created {
+		// SQLite syncs the directory for its own files; whether the directory
+		// itself survives a loss of power is up to us, where we may see it.
+		if err := atomicfile.SyncPath(filepath.Dir(s.dir)); err != nil && !errors.Is(err, os.ErrPermission) {
+			return fmt.Errorf("syncing the data directory's parent: %w", err)
+		}
 	}
 	s.reader, err = sqlitex.NewPool(s.path, sqlitex.PoolOptions{
-		Flags: sqlite.OpenReadOnly, PoolSize: pool, PrepareConn: prepareReader,
+		Flags: sqlite.OpenReadOnly | sqlite.OpenWAL, PoolSize: readers,
+		PrepareConn: func(c *sqlite.Conn) error { c.SetBusyTimeout(s.busy); return nil },
 	})
 	if err != nil {
 		return err
@@ -127,81 +133,57 @@ func (s *Store) open(ctx context.Context, pool int) error {
 	return err
 }
 
-// createFile makes an empty database that only its owner may read; SQLite gives
-// its side files the same mode.
-func createFile(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return checkFile(path)
-	}
+// prepareFile makes sure that the database is a file that only its owner can
+// read. SQLite gives its side files the mode of the database.
+func prepareFile(path string) (created bool, err error) {
+	_, err = os.Lstat(path)
+	created = errors.Is(err, os.ErrNotExist)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := file.Close(); err != nil {
-		return err
+	info, err := file.Stat()
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = file.Chmod(0o600) // a copy that a restore by hand left open to all
 	}
-	// The directory's own name must last as well; its content SQLite syncs.
-	return atomicfile.SyncPath(filepath.Dir(filepath.Dir(path)))
+	return created, errors.Join(err, file.Close())
 }
 
-// checkFile refuses what SQLite takes for an empty database and overwrites: any
-// file that is shorter than a header.
-func checkFile(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	const magic = "SQLite format 3\x00"
-	start := make([]byte, len(magic))
-	_, err = io.ReadFull(file, start)
-	if errors.Is(err, io.EOF) || (err == nil && string(start) == magic) {
+// requireWAL refuses a file system on which SQLite falls back to another
+// journal without an error: readers would then block writers.
+func requireWAL(conn *sqlite.Conn) error {
+	mode := ""
+	err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		mode = stmt.ColumnText(0)
 		return nil
+	}})
+	if err == nil && mode != "wal" {
+		err = errors.New("this file system cannot hold a write-ahead log; use a local disk")
 	}
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	}
-	return errNoDatabase
+	return err
 }
 
-func (s *Store) loadEpoch(ctx context.Context) (epoch string, err error) {
-	err = s.read(ctx, "SELECT value FROM meta WHERE name = 'epoch'", nil, func(stmt *sqlite.Stmt) error {
-		epoch = stmt.ColumnText(0)
-		return nil
-	})
-	if err == nil && epoch == "" {
-		err = errors.New("the database has no epoch: it is damaged")
-	}
-	return epoch, err
-}
-
-// Close commits the updates that wait, interrupts reads and releases the files.
-// Calls that come later fail; closing twice does nothing.
+// Close waits for the write that is under way, lets the updates that still
+// queue end with an error, and releases the files. Reads under way are
+// interrupted. Closing twice does nothing.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	closed := s.closed.Swap(true)
-	s.mu.Unlock()
-	if closed {
-		return nil
-	}
+	s.heads.close()
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	for s.commitGroup() {
+	if s.closed {
+		return nil
 	}
+	s.closed = true
 	var errs []error
 	if s.reader != nil {
 		errs = append(errs, s.reader.Close())
 	}
+	// The last connection to close folds the log into the database.
 	if s.writer != nil {
-		// The last to close: it moves the log into the database.
 		errs = append(errs, s.writer.Close())
-		s.writer = nil
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Unlock())
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("closing %q: %w", s.path, err)
-	}
-	return nil
+	return errors.Join(errs...)
 }

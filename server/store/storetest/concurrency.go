@@ -4,197 +4,232 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
-	"testing"
+	"sync/atomic"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 )
 
-const (
-	writers = 32
-	rounds  = 8
-)
+// writers is how many goroutines write at once.
+const writers = 32
 
-var concurrencyTests = []test{
-	{"updates of one repo are ordered", testOrdered},
-	{"an error concerns its own caller", testErrorsApart},
-	{"reads see whole changes", testWholeChanges},
-	{"a write is seen by whoever comes after it", testReadYourWrite},
-	{"heads do not change", testHeadsImmutable},
-	{"many repos at once", testManyRepos},
-}
-
-// together runs n goroutines and waits for them.
-func together(n int, run func(i int)) {
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { run(i) })
-	}
-	wg.Wait()
-}
-
-// testOrdered counts in the content: a lost or doubled update shows.
-func testOrdered(t *testing.T, f Fixture) {
-	repo, key := repoOf(t, "acme/api"), keyOf(t, "count.md")
-	var mu sync.Mutex
-	versions := map[uint64]bool{}
-	together(writers, func(int) {
-		for range rounds {
-			head, err := f.Backend.Update(t.Context(), repo, func(tx store.Tx) (store.Change, error) {
-				content := strconv.FormatUint(tx.Head().Version+1, 10)
-				if item, ok := tx.Head().Item(key); ok && item.Sum != api.SumString(strconv.FormatUint(tx.Head().Version, 10)) {
-					t.Error("decide does not see the change before it")
+var concurrency = map[string]func(*suite){
+	"updates of one repo are ordered": func(s *suite) {
+		const each = 8
+		var mu sync.Mutex
+		var seen []uint64 // version that the change built on
+		var all sync.WaitGroup
+		for w := range writers {
+			all.Go(func() {
+				for i := range each {
+					var on *store.Head
+					head, err := s.store.Update(s.Context(), acme, func(tx store.Tx) (store.Change, error) {
+						on = tx.Head()
+						return changeOf(put(fmt.Sprintf("%d/%d.md", w, i), fmt.Sprint(w, i))), nil
+					})
+					if err != nil {
+						s.Errorf("writer %d: %v", w, err)
+						return
+					}
+					if head.Version != on.Version+1 || len(head.Items) != len(on.Items)+1 || len(on.Items) != int(on.Version) {
+						s.Errorf("built %d (%d items) on %d (%d items)", head.Version, len(head.Items), on.Version, len(on.Items))
+					}
+					if now := s.head(acme).Version; now < head.Version {
+						s.Errorf("read version %d after writing %d", now, head.Version)
+					}
+					mu.Lock()
+					seen = append(seen, on.Version)
+					mu.Unlock()
 				}
-				return store.Change{Puts: []store.Put{{Key: key, Content: content, Sum: api.SumString(content)}}, At: at(0)}, nil
 			})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			mu.Lock()
-			if versions[head.Version] {
-				t.Errorf("version %d was answered twice", head.Version)
-			}
-			versions[head.Version] = true
-			mu.Unlock()
 		}
-	})
-	b := f.Reopen()
-	total := writers * rounds
-	if head := headOf(t, b, repo); head.Version != uint64(total) || len(versions) != total {
-		t.Errorf("version %d and %d answers after %d updates", head.Version, len(versions), total)
-	}
-	for i, v := range history(t, b, repo, key, 0) {
-		want := uint64(total - i)
-		if v.Version != want || v.Sum != api.SumString(strconv.FormatUint(want, 10)) {
-			t.Fatalf("history has version %d where %d belongs, or another's content", v.Version, want)
+		all.Wait()
+		slices.Sort(seen)
+		for i, version := range seen {
+			if version != uint64(i) {
+				s.Fatalf("the %dth change built on version %d", i, version)
+			}
 		}
-	}
-}
-
-func testErrorsApart(t *testing.T, f Fixture) {
-	repo := repoOf(t, "acme/api")
-	refused := errors.New("refused")
-	together(writers, func(i int) {
-		c := puts(t, at(i), fmt.Sprintf("%d.md", i), "x")
-		for range rounds {
-			_, err := f.Backend.Update(t.Context(), repo, func(store.Tx) (store.Change, error) {
-				switch i % 4 {
-				case 1:
-					return c, refused
-				case 2:
-					panic("bug")
-				case 3:
-					c.Retire = []api.Key{c.Puts[0].Key}
+		want := s.head(acme)
+		if want.Version != writers*each {
+			s.Errorf("version %d, want %d", want.Version, writers*each)
+		}
+		s.reopen()
+		s.wantEqual("head after reopening", s.head(acme), want)
+	},
+	"writers of many repos do not disturb each other": func(s *suite) {
+		var all sync.WaitGroup
+		for w := range writers {
+			all.Go(func() {
+				own := repo(fmt.Sprintf("acme/repo-%d", w%8))
+				for i := range 8 {
+					_, err := s.store.Update(s.Context(), own, func(store.Tx) (store.Change, error) {
+						if i == 3 {
+							return store.Change{}, errRefused
+						}
+						return changeOf(put(fmt.Sprintf("%d.md", w), strconv.Itoa(i))), nil
+					})
+					if (err != nil) != (i == 3) || (i == 3 && !errors.Is(err, errRefused)) {
+						s.Errorf("writer %d, change %d: %v", w, i, err)
+					}
 				}
-				return c, nil
 			})
-			if (err == nil) != (i%4 == 0) || errors.Is(err, refused) != (i%4 == 1) {
-				t.Errorf("writer %d got %v", i, err)
+		}
+		all.Wait()
+		for n := range 8 {
+			head := s.head(repo(fmt.Sprintf("acme/repo-%d", n)))
+			if head.Version != 7*writers/8 || len(head.Items) != writers/8 {
+				s.Errorf("repo %d: version %d with %d items", n, head.Version, len(head.Items))
 			}
 		}
-	})
-	if head := headOf(t, f.Backend, repo); head.Version != writers/4*rounds || len(head.Items) != writers/4 {
-		t.Errorf("version %d with %d items", head.Version, len(head.Items))
-	}
-}
-
-// testWholeChanges moves one text between keys: a reader that sees none or two
-// of it saw half a change.
-func testWholeChanges(t *testing.T, f Fixture) {
-	repo := repoOf(t, "acme/api")
-	commit(t, f.Backend, repo, puts(t, at(0), "0.md", "0"))
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var readers sync.WaitGroup
-	for range 4 {
-		readers.Go(func() {
-			var last uint64
-			for ctx.Err() == nil {
-				head := headOf(t, f.Backend, repo)
-				if len(head.Items) != 1 || head.Items[0].Version != head.Version || head.Version < last {
-					t.Errorf("version %d after %d has %d items", head.Version, last, len(head.Items))
-					return
+	},
+	"reads see whole changes, and never go back": func(s *suite) {
+		const changes = 60
+		var returned atomic.Uint64
+		var all sync.WaitGroup
+		done := make(chan struct{})
+		s.apply(acme, put("a.md", "0"), put("b.md", "0"))
+		returned.Store(1)
+		for range 4 {
+			all.Go(func() {
+				last := uint64(0)
+				for {
+					least := max(last, returned.Load())
+					head := s.head(acme)
+					a, _ := head.Item(key("a.md"))
+					b, _ := head.Item(key("b.md"))
+					if a.Sum != b.Sum || head.Version < least {
+						s.Errorf("version %d (at least %d expected) with %v and %v", head.Version, least, a.Sum, b.Sum)
+						return
+					}
+					bodies, err := s.store.Bodies(s.Context(), acme, []api.Checksum{a.Sum})
+					if err != nil || len(bodies) != 1 {
+						s.Errorf("body of version %d: %d found, %v", head.Version, len(bodies), err)
+						return
+					}
+					last = head.Version
+					select {
+					case <-done:
+						return
+					default:
+					}
 				}
-				last = head.Version
-				bodies, err := f.Backend.Bodies(t.Context(), repo, []api.Checksum{head.Items[0].Sum})
-				if err != nil || len(bodies) != 1 {
-					t.Errorf("a live content is missing: %v", err)
-					return
+			})
+		}
+		for i := range changes {
+			content := strconv.Itoa(i)
+			returned.Store(s.apply(acme, put("a.md", content), put("b.md", content)).Version)
+		}
+		close(done)
+		all.Wait()
+	},
+	"a context that ends while the update waits": func(s *suite) {
+		s.apply(acme, put("a.md", "one"))
+		begun, release := make(chan struct{}), make(chan struct{})
+		first := make(chan error, 1)
+		go func() {
+			var once sync.Once
+			_, err := s.store.Update(context.WithoutCancel(s.Context()), acme, func(store.Tx) (store.Change, error) {
+				once.Do(func() { close(begun) })
+				<-release
+				return changeOf(put("a.md", "two")), nil
+			})
+			first <- err
+		}()
+		<-begun
+		ctx, cancel := context.WithCancel(s.Context())
+		second := make(chan error, 1)
+		go func() {
+			_, err := s.store.Update(ctx, acme, func(store.Tx) (store.Change, error) {
+				s.Error("decide was called after its context ended")
+				return store.Change{}, nil
+			})
+			second <- err
+		}()
+		cancel()
+		if err := <-second; !errors.Is(err, context.Canceled) { // while the first still holds the repo
+			s.Errorf("error %v, want context.Canceled", err)
+		}
+		close(release)
+		if err := <-first; err != nil {
+			s.Errorf("the update that was under way: %v", err)
+		}
+		if got := s.head(acme).Version; got != 2 {
+			s.Errorf("version %d, want 2", got)
+		}
+	},
+}
+
+var lifecycle = map[string]func(*suite){
+	"closing ends the updates that wait": func(s *suite) {
+		begun, release := make(chan struct{}), make(chan struct{})
+		first := make(chan error, 1)
+		go func() {
+			var once sync.Once
+			_, err := s.store.Update(context.WithoutCancel(s.Context()), acme, func(store.Tx) (store.Change, error) {
+				once.Do(func() { close(begun) })
+				<-release
+				return changeOf(put("first.md", "one")), nil
+			})
+			first <- err
+		}()
+		<-begun
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var written []api.Key
+		for w := range writers {
+			all.Go(func() {
+				name := fmt.Sprintf("%d.md", w)
+				if _, err := s.store.Update(context.Background(), acme, deciding(changeOf(put(name, "two")))); err == nil {
+					mu.Lock()
+					defer mu.Unlock()
+					written = append(written, key(name))
 				}
-			}
-		})
-	}
-	for i := range 60 {
-		c := puts(t, at(i), fmt.Sprintf("%d.md", i+1), strconv.Itoa(i+1))
-		c.Retire = []api.Key{keyOf(t, fmt.Sprintf("%d.md", i))}
-		commit(t, f.Backend, repo, c)
-	}
-	stop()
-	readers.Wait()
-}
-
-func testReadYourWrite(t *testing.T, f Fixture) {
-	repo := repoOf(t, "acme/api")
-	together(8, func(i int) {
-		for j := range 10 {
-			content := fmt.Sprintf("%d/%d", i, j)
-			key := keyOf(t, fmt.Sprintf("%d.md", i))
-			head, err := f.Backend.Update(t.Context(), repo, always(store.Change{
-				Puts: []store.Put{{Key: key, Content: content, Sum: api.SumString(content)}}, At: at(j),
-			}))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			now, err := f.Backend.Head(t.Context(), repo)
-			if err != nil || now.Version < head.Version {
-				t.Errorf("Head is older than the update before it: %v", err)
-				return
-			}
-			if item, _ := now.Item(key); item.Sum != api.SumString(content) {
-				t.Error("Head lacks the update before it")
+			})
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- s.store.Close() }()
+		close(release)
+		if err := <-closed; err != nil {
+			s.Errorf("closing: %v", err)
+		}
+		if err := <-first; err == nil {
+			written = append(written, key("first.md"))
+		}
+		all.Wait()
+		gone := s.store
+		s.store = nil
+		if _, err := gone.Update(s.Context(), acme, deciding(changeOf(put("late.md", "x")))); err == nil {
+			s.Error("an update after Close succeeded")
+		}
+		if _, err := gone.Head(s.Context(), acme); err == nil {
+			s.Error("a head after Close")
+		}
+		if _, err := gone.Tokens(s.Context()); err == nil {
+			s.Error("tokens after Close")
+		}
+		if err := gone.AddToken(s.Context(), token("late")); err == nil {
+			s.Error("a token was added after Close")
+		}
+		s.open()
+		for _, k := range written {
+			if _, ok := s.head(acme).Item(k); !ok {
+				s.Errorf("%q was acknowledged and is not there", k)
 			}
 		}
-	})
-}
-
-// testHeadsImmutable keeps every head and compares it with a copy made when it
-// was new.
-func testHeadsImmutable(t *testing.T, f Fixture) {
-	repo := repoOf(t, "acme/api")
-	var heads, copies []*store.Head
-	for i := range 20 {
-		c := puts(t, at(i), fmt.Sprintf("%c.md", 'z'-rune(i)), "x", fmt.Sprintf("m%d.md", i%3), strconv.Itoa(i))
-		if i > 0 {
-			c.Retire = []api.Key{keyOf(t, fmt.Sprintf("%c.md", 'z'-rune(i-1)))}
+	},
+	"the epoch is the store's own": func(s *suite) {
+		head := s.apply(acme, put("a.md", "one"))
+		if head.Epoch == "" || head.Epoch != s.apply(other, put("a.md", "one")).Epoch {
+			s.Errorf("epoch %q differs between repos", head.Epoch)
 		}
-		head := commit(t, f.Backend, repo, c)
-		kept := *head
-		kept.Items = append([]store.Item(nil), head.Items...)
-		kept.Tombs = append([]store.Tomb(nil), head.Tombs...)
-		heads, copies = append(heads, head), append(copies, &kept)
-	}
-	equal(t, "heads", copies, heads)
-}
-
-func testManyRepos(t *testing.T, f Fixture) {
-	together(writers, func(i int) {
-		repo := repoOf(t, fmt.Sprintf("acme/r%d", i%16))
-		for j := range rounds {
-			if _, err := f.Backend.Update(t.Context(), repo, always(puts(t, at(j), fmt.Sprintf("%d.md", i), strconv.Itoa(j)))); err != nil {
-				t.Error(err)
-				return
-			}
+		s.reopen()
+		if got := s.head(acme).Epoch; got != head.Epoch {
+			s.Errorf("epoch %q after reopening, was %q", got, head.Epoch)
 		}
-	})
-	b := f.Reopen()
-	for i := range 16 {
-		repo := repoOf(t, fmt.Sprintf("acme/r%d", i))
-		if head := headOf(t, b, repo); head.Version != 2*rounds || len(head.Items) != 2 {
-			t.Errorf("%s has version %d and %d items", repo, head.Version, len(head.Items))
-		}
-	}
+	},
+	"a store behaves like its model": checkModel,
 }

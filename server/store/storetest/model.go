@@ -1,10 +1,10 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -12,112 +12,168 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-var modelTests = []test{{"random histories", testModel}}
+// modelKeys are few, so that histories collide.
+var modelKeys = []string{"a.md", "a/b.md", "a/B.md", "é.md", "日本.md", "z z.md"}
 
-// model is what a repo should be, kept the simplest way.
+// model is what a repo must look like, kept in maps.
 type model struct {
-	version uint64
-	live    map[string]string
-	tombs   map[string]uint64
-	had     map[string]map[string]bool
-	changes int // rows of history
-}
-
-// testModel makes random changes of a few keys in a few repos, and compares
-// every answer with a model. All runs share one store: each takes new repos.
-func testModel(t *testing.T, f Fixture) {
-	b, run := f.Backend, 0
-	rapid.Check(t, func(rt *rapid.T) {
-		run++
-		models := map[string]*model{}
-		for step := range rapid.IntRange(1, 12).Draw(rt, "steps") {
-			name := fmt.Sprintf("run%d/%s", run, rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "repo"))
-			m := models[name]
-			if m == nil {
-				m = &model{live: map[string]string{}, tombs: map[string]uint64{}, had: map[string]map[string]bool{}}
-				models[name] = m
-			}
-			m.change(rt, t, b, repoOf(t, name), step)
-			m.check(rt, t, b, repoOf(t, name))
-		}
-		if rapid.IntRange(0, 9).Draw(rt, "reopen") == 0 {
-			b = f.Reopen()
-		}
-		for name, m := range models {
-			m.check(rt, t, b, repoOf(t, name))
-		}
-	})
-}
-
-var (
-	someKeys  = []string{"a.md", "a/b.md", "é.md", "z.md"}
-	someTexts = []string{"", "x", "y", "long text"}
-)
-
-// change draws a change and makes it on both sides.
-func (m *model) change(rt *rapid.T, t *testing.T, b store.Store, repo api.Repo, step int) {
-	c := store.Change{At: at(step)}
-	for _, key := range someKeys {
-		switch rapid.IntRange(0, 3).Draw(rt, "do "+key) {
-		case 0:
-			c.Puts = append(c.Puts, putOf(t, key, rapid.SampledFrom(someTexts).Draw(rt, "text")))
-		case 1:
-			c.Retire = append(c.Retire, keyOf(t, key))
-		}
-	}
-	_, err := b.Update(t.Context(), repo, func(tx store.Tx) (store.Change, error) {
-		for _, key := range someKeys {
-			for _, text := range someTexts {
-				got, err := tx.Had(keyOf(t, key), api.SumString(text))
-				if err != nil || got != m.had[key][text] {
-					rt.Errorf("Had(%s, %q) = %v, %v", key, text, got, err)
-				}
-			}
-		}
-		return c, nil
-	})
-	if err != nil {
-		rt.Fatal(err)
-	}
-	if len(c.Puts)+len(c.Retire) > 0 {
-		m.apply(c)
-	}
+	version  uint64
+	modified time.Time
+	live     map[string]store.Item
+	tombs    map[string]uint64
+	bodies   map[api.Checksum]string
+	history  []store.Version // oldest first
 }
 
 func (m *model) apply(c store.Change) {
-	m.version++
-	m.changes += len(c.Puts) + len(c.Retire)
-	for _, p := range c.Puts {
-		key := p.Key.String()
-		m.live[key] = p.Content
-		delete(m.tombs, key)
-		if m.had[key] == nil {
-			m.had[key] = map[string]bool{}
-		}
-		m.had[key][p.Content] = true
+	if len(c.Puts)+len(c.Retire) == 0 {
+		return
 	}
-	for _, key := range c.Retire {
-		delete(m.live, key.String())
-		m.tombs[key.String()] = m.version
+	m.version++
+	m.modified = c.At
+	for _, p := range c.Puts {
+		k := p.Key.String()
+		delete(m.tombs, k)
+		m.live[k] = store.Item{Key: p.Key, Sum: p.Sum, Bytes: len(p.Content), Version: m.version, Modified: c.At}
+		m.bodies[p.Sum] = p.Content
+		m.history = append(m.history, store.Version{Key: p.Key, Version: m.version, Op: store.OpPut, Sum: p.Sum, Bytes: len(p.Content), At: c.At, Actor: c.Actor, Rules: c.Rules})
+	}
+	for _, k := range c.Retire {
+		delete(m.live, k.String())
+		m.tombs[k.String()] = m.version
+		m.history = append(m.history, store.Version{Key: k, Version: m.version, Op: store.OpRetire, At: c.At, Actor: c.Actor, Rules: c.Rules})
 	}
 }
 
-func (m *model) check(rt *rapid.T, t *testing.T, b store.Store, repo api.Repo) {
+func (m *model) head(r api.Repo, epoch string) *store.Head {
+	h := &store.Head{Repo: r, Epoch: epoch, Version: m.version, Modified: m.modified}
+	for _, item := range m.live {
+		h.Items = append(h.Items, item)
+	}
+	for k, version := range m.tombs {
+		h.Tombs = append(h.Tombs, store.Tomb{Key: key(k), Version: version})
+	}
+	slices.SortFunc(h.Items, func(a, b store.Item) int { return a.Key.Compare(b.Key) })
+	slices.SortFunc(h.Tombs, func(a, b store.Tomb) int { return a.Key.Compare(b.Key) })
+	h.Seal()
+	return h
+}
+
+func (m *model) had(k string, sum api.Checksum) bool {
+	return slices.ContainsFunc(m.history, func(v store.Version) bool { return v.Key.String() == k && v.Sum == sum })
+}
+
+// versions returns a key's history, newest first; the zero key means all.
+func (m *model) versions(k api.Key) (out []store.Version) {
+	for _, v := range slices.Backward(m.history) {
+		if k.IsZero() || v.Key == k {
+			out = append(out, v)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b store.Version) int {
+		if a.Version != b.Version {
+			return int(b.Version) - int(a.Version)
+		}
+		return a.Key.Compare(b.Key)
+	})
+	return out
+}
+
+// checkModel lets random histories run against the store and the model.
+func checkModel(s *suite) {
+	run := 0
+	rapid.Check(s.T, func(t *rapid.T) {
+		run++
+		r := repo(fmt.Sprintf("model/run-%d", run))
+		m := &model{live: map[string]store.Item{}, tombs: map[string]uint64{}, bodies: map[api.Checksum]string{}}
+		t.Repeat(map[string]func(*rapid.T){
+			"change": func(t *rapid.T) { s.modelChange(t, r, m) },
+			"refuse": func(t *rapid.T) { s.modelRefusal(t, r, drawChange(t)) },
+			"reopen": func(t *rapid.T) {
+				if rapid.IntRange(0, 19).Draw(t, "reopen") == 0 {
+					s.reopen()
+				}
+			},
+			"": func(t *rapid.T) { s.compare(t, r, m) },
+		})
+	})
+}
+
+func drawChange(t *rapid.T) store.Change {
+	c := store.Change{
+		At:    someTime.Add(time.Duration(rapid.IntRange(-1e6, 1e6).Draw(t, "ms")) * time.Millisecond),
+		Actor: api.Actor{Person: rapid.SampledFrom([]string{"", "ada", "bob"}).Draw(t, "person"), Session: rapid.StringN(0, 5, 20).Draw(t, "session")},
+		Rules: rapid.SampledFrom([]string{"", "r1"}).Draw(t, "rules"),
+	}
+	for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom(modelKeys), 0, 4, rapid.ID[string]).Draw(t, "keys") {
+		if rapid.Bool().Draw(t, "retire") {
+			retire(k)(&c)
+			continue
+		}
+		put(k, rapid.SampledFrom([]string{"", "one", "two", "three"}).Draw(t, "content"))(&c)
+	}
+	return c
+}
+
+func (s *suite) modelChange(t *rapid.T, r api.Repo, m *model) {
+	c := drawChange(t)
+	k := rapid.SampledFrom(modelKeys).Draw(t, "asked")
+	sum := api.SumString(rapid.SampledFrom([]string{"", "one", "four"}).Draw(t, "sum"))
+	head, err := s.store.Update(s.Context(), r, func(tx store.Tx) (store.Change, error) {
+		had, err := tx.Had(key(k), sum)
+		if err == nil && had != m.had(k, sum) {
+			err = fmt.Errorf("Had(%q) = %v", k, had)
+		}
+		if diff := diffOf(m.head(r, tx.Head().Epoch), tx.Head()); diff != "" {
+			err = fmt.Errorf("head that decide sees (-want +got):\n%s", diff)
+		}
+		return c, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.apply(c)
+	if diff := diffOf(m.head(r, head.Epoch), head); diff != "" {
+		t.Fatalf("head that Update returned (-want +got):\n%s", diff)
+	}
+}
+
+func (s *suite) modelRefusal(t *rapid.T, r api.Repo, c store.Change) {
+	_, err := s.store.Update(s.Context(), r, func(store.Tx) (store.Change, error) { return c, errRefused })
+	if !errors.Is(err, errRefused) {
+		t.Fatalf("error %v, want decide's own", err)
+	}
+}
+
+func (s *suite) compare(t *rapid.T, r api.Repo, m *model) {
+	head, err := s.store.Head(s.Context(), r)
 	if m.version == 0 {
+		if !errors.Is(err, store.ErrNoRepo) {
+			t.Fatalf("head of a repo without changes: %v", err)
+		}
 		return
 	}
-	head := headOf(t, b, repo)
-	tombs := map[string]uint64{}
-	for _, tomb := range head.Tombs {
-		tombs[tomb.Key.String()] = tomb.Version
+	if err != nil {
+		t.Fatal(err)
 	}
-	if head.Version != m.version || !maps.Equal(tombs, m.tombs) || !maps.Equal(contents(t, b, repo), m.live) {
-		rt.Errorf("%s is %+v, not %+v", repo, head, m)
+	sums := []api.Checksum{api.SumString("never")}
+	for sum := range m.bodies {
+		sums = append(sums, sum)
 	}
-	if !slices.IsSortedFunc(head.Items, func(a, b store.Item) int { return a.Key.Compare(b.Key) }) {
-		rt.Error("items are not sorted")
+	bodies, err := s.store.Bodies(s.Context(), r, sums)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := len(history(t, b, repo, api.Key{}, 0)); got != m.changes {
-		rt.Errorf("%d rows of history, not %d", got, m.changes)
+	k := rapid.SampledFrom([]api.Key{{}, key("a.md"), key("日本.md")}).Draw(t, "history of")
+	history, err := s.store.History(s.Context(), r, k, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, diff := range map[string]string{
+		"head": diffOf(m.head(r, head.Epoch), head), "bodies": diffOf(m.bodies, bodies), "history": diffOf(m.versions(k), history),
+	} {
+		if diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", what, diff)
+		}
 	}
 }

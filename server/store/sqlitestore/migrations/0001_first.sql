@@ -1,7 +1,3 @@
-PRAGMA application_id = 1953326445;
-
--- Times are Unix times in milliseconds. Keys compare as bytes.
-
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
   value ANY
@@ -70,7 +66,7 @@ CREATE TABLE redactions (
   PRIMARY KEY (repo, sum)
 ) WITHOUT ROWID, STRICT;
 
--- Credentials by the SHA-256 of their secret. NULL = never.
+-- Credentials by the SHA-256 of their secret. Times are milliseconds, 0 = never.
 CREATE TABLE tokens (
   id         TEXT PRIMARY KEY,
   name       TEXT NOT NULL,
@@ -78,8 +74,8 @@ CREATE TABLE tokens (
   repos      TEXT NOT NULL,
   role       TEXT NOT NULL,
   created_ms INTEGER NOT NULL,
-  expires_ms INTEGER,
-  revoked_ms INTEGER
+  expires_ms INTEGER NOT NULL,
+  revoked_ms INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE join_codes (

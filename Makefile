@@ -1,0 +1,111 @@
+# make          builds bin/teammemd
+# make test     passes every test, on a machine with only Go, git and make
+# make lint     what CI refuses besides failing tests
+# make help     the rest
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GOFUMPT_VERSION := v0.12.0
+
+# Histories of the simulation: without the race detector, with it, and in the
+# two long targets.
+SEEDS ?= 2000000
+TEST_SEEDS ?= 20000
+RACE_SEEDS ?= 1000
+PROOF_SEEDS ?= 100000
+FUZZTIME ?= 10s
+BENCH ?= .
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+TOOLS := .cache/bin
+SKIPCHECK := $(TOOLS)/skipcheck
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+GOFUMPT := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
+TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+# One run of go test: its closing lines, its failures, and its skips.
+gotest = go test -json -count=1 $(1) | $(SKIPCHECK)
+
+.PHONY: build
+build: ## build bin/teammemd, stripped
+	go build -trimpath -ldflags "$(LDFLAGS)" -o bin/teammemd ./cmd/teammemd
+
+.PHONY: test
+test: tools unit race ## install what the tests need, run them all, then most with the race detector
+
+.PHONY: tools
+tools:
+	@tests/tools.sh
+
+.PHONY: unit
+unit: $(SKIPCHECK) ## every test, full counts, no race detector
+	$(call gotest,-timeout 10m $$(go list ./... | grep -v /sync/simtest$$))
+	$(call gotest,-timeout 10m ./sync/simtest -args -seeds $(TEST_SEEDS))
+
+.PHONY: race
+race: $(SKIPCHECK) ## small counts with the race detector
+	@command -v "$$(go env CC)" >/dev/null || { echo "SKIP race: it needs a C compiler"; test -z "$${CI:-}"; exit; }; \
+	echo "with the race detector"; export CGO_ENABLED=1; \
+	$(call gotest,-race -short -timeout 10m $$(go list ./... | grep -Ev '/(tests|etc|systemd|sync/simtest)(/|$$)')); \
+	$(call gotest,-race -timeout 10m ./sync/simtest -args -seeds $(RACE_SEEDS))
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) $(GOFUMPT) ## go vet, gofumpt, golangci-lint, go mod tidy
+	go vet ./...
+	@unformatted=$$($(GOFUMPT) -extra=group_params -l .); test -z "$$unformatted" || { echo "gofumpt -extra=group_params -w: $$unformatted" >&2; exit 1; }
+	$(GOLANGCI_LINT) run -j 2 ./...
+	go mod tidy -diff
+
+.PHONY: cross
+cross: ## build for every system that we ship to
+	@for target in $(TARGETS); do \
+		echo "build $$target"; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go build ./...; \
+	done
+
+.PHONY: bench
+bench: ## benchmarks; BENCH=regexp chooses
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME
+	@grep -rEo --include='*_test.go' '^func Fuzz\w+' . | while IFS=: read -r file func; do \
+		echo "fuzz $${file%/*} $${func#func }"; \
+		go test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) "$${file%/*}"; \
+	done
+
+.PHONY: proof
+proof: $(SKIPCHECK) ## the full counts, before an issue is called resolved
+	$(call gotest,-timeout 0 ./sync/simtest -args -seeds $(PROOF_SEEDS))
+
+.PHONY: soak
+soak: ## SEEDS histories of the simulation; FIRST= begins elsewhere
+	go test -count=1 -timeout 0 ./sync/simtest -args -seeds $(SEEDS) -first $(or $(FIRST),0)
+
+.PHONY: vuln
+vuln: ## known vulnerabilities in what we call
+	go run golang.org/x/vuln/cmd/govulncheck@v1.6.0 ./...
+
+.PHONY: clean
+clean:
+	rm -rf bin dist .cache
+
+.PHONY: help
+help:
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+
+.PHONY: $(SKIPCHECK)
+$(SKIPCHECK):
+	@go build -o $@ ./tests/skipcheck
+
+$(GOLANGCI_LINT):
+	GOBIN=$(CURDIR)/$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv $(TOOLS)/golangci-lint $@
+
+$(GOFUMPT):
+	GOBIN=$(CURDIR)/$(TOOLS) go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
+	mv $(TOOLS)/gofumpt $@

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
+	"github.com/teammem/teammemd/internal/control"
+	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/server/auth"
+)
+
+// startWithin bounds how long a detached daemon may take to answer.
+const startWithin = 15 * time.Second
+
+// upBeside registers the checkout with the daemon that runs already, and with
+// the embedded server of this machine.
+func (a *app) upBeside(ctx context.Context, m machine, o upOptions) error {
+	begun := time.Now()
+	before := a.movedBefore(ctx, m)
+	url := m.embeddedURL()
+	if url == "" {
+		return withHint(fmt.Errorf("%w: a daemon runs on this machine, without an embedded server", api.ErrAlreadyRunning),
+			"register this checkout with your server: 'teammemd init --server URL'; or stop the daemon first")
+	}
+	backend, err := openBeside(ctx, m.paths.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = backend.Close() }() // nothing is pending: each change was durable when it returned
+	tokens := auth.New(backend, auth.Options{})
+	root, err := a.upRoot(ctx, m, o, url, tokens)
+	if err != nil {
+		return err
+	}
+	if err := a.tellDaemon(ctx, m); err != nil {
+		return err
+	}
+	return a.firstThroughDaemon(ctx, m, o, root, tokens, before[root.Dir], begun)
+}
+
+// firstThroughDaemon runs the first cycle through the daemon and speaks for it.
+func (a *app) firstThroughDaemon(ctx context.Context, m machine, o upOptions, root config.Root, tokens *auth.Auth, before control.Moved, begun time.Time) error {
+	daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	if err != nil {
+		return err
+	}
+	report, err := daemon.Sync(ctx, control.SyncRequest{Root: root.ID})
+	if err != nil {
+		return err
+	}
+	report = movedSince(report, before)
+	report.DurationMS = time.Since(begun).Milliseconds()
+	a.worse(exitOf(report))
+	return a.transcript(ctx, m, root, report, tokens, scanner.New(scanner.Options{}), o.source())
+}
+
+// movedBefore returns what the running daemon has moved so far, by team
+// directory.
+func (a *app) movedBefore(ctx context.Context, m machine) map[string]control.Moved {
+	before := make(map[string]control.Moved)
+	daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	if err != nil {
+		return before
+	}
+	status, err := daemon.Status(ctx)
+	if err != nil {
+		return before
+	}
+	for _, root := range status.Roots {
+		before[root.Root] = root.Total
+	}
+	return before
+}
+
+// upDetached starts server and daemon as a process of their own and returns
+// after the first cycle.
+func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
+	begun := time.Now()
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding the program itself: %w", err)
+	}
+	if err := os.MkdirAll(m.paths.StateDir, 0o700); err != nil {
+		return fmt.Errorf("making the state directory: %w", err)
+	}
+	logFile := filepath.Join(m.paths.StateDir, "daemon.log")
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening the log: %w", err)
+	}
+	defer func() { _ = log.Close() }() // the child has its own descriptor
+	child := exec.Command(program, o.childArgs()...)
+	child.Stdout, child.Stderr = log, log
+	separate(child)
+	if err := child.Start(); err != nil {
+		return fmt.Errorf("starting the daemon: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	if err := a.awaitDaemon(ctx, m, ended, logFile); err != nil {
+		return err
+	}
+	roots, err := m.roots()
+	if err != nil {
+		return err
+	}
+	quiet := *a
+	quiet.quiet = true
+	wanted, err := quiet.resolve(m, o.registration)
+	if err != nil {
+		return err
+	}
+	root, ok := config.RootFor(roots, wanted.Dir)
+	if !ok {
+		return fmt.Errorf("the daemon did not register %s; see %s", wanted.Dir, logFile)
+	}
+	backend, err := openBeside(ctx, m.paths.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = backend.Close() }()
+	return a.firstThroughDaemon(ctx, m, o, root, auth.New(backend, auth.Options{}), control.Moved{}, begun)
+}
+
+// childArgs repeats what was asked for, for the process that stays.
+func (o upOptions) childArgs() []string {
+	args := []string{"up", "--silent-child", "--listen", o.listen}
+	if o.repo != "" {
+		args = append(args, "--repo", o.repo)
+	}
+	if o.teamDir != "" {
+		args = append(args, "--team-dir", o.teamDir)
+	}
+	return append(args, "--", o.path)
+}
+
+// awaitDaemon waits until the child has registered its root and answers. A child
+// that ended says why in its log: its last line is passed on, with its code.
+func (a *app) awaitDaemon(ctx context.Context, m machine, ended <-chan error, logFile string) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return childError(err, logFile)
+		case <-ctx.Done():
+			return fmt.Errorf("the daemon does not answer after %s; see %s", startWithin, logFile)
+		case <-ticker.C:
+		}
+		daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+		if err != nil {
+			continue
+		}
+		if status, err := daemon.Status(ctx); err == nil && len(status.Roots) > 0 {
+			return nil
+		}
+	}
+}
+
+// childError is what a child that could not start said last.
+func childError(err error, logFile string) error {
+	message, hint := lastWords(logFile)
+	var exit *exec.ExitError
+	if message == "" || !errors.As(err, &exit) {
+		return fmt.Errorf("the daemon ended at once; see %s", logFile)
+	}
+	for _, row := range api.Errors {
+		if row.Exit == exit.ExitCode() {
+			return withHint(&relayed{message, row.Err}, "%s", hint)
+		}
+	}
+	return withHint(errors.New(message), "%s", hint)
+}
+
+// relayed is an error of another process.
+type relayed struct {
+	message  string
+	sentinel error // with the same exit code
+}
+
+// Error returns what the process said.
+func (r *relayed) Error() string { return r.message }
+
+// Unwrap returns the sentinel.
+func (r *relayed) Unwrap() error { return r.sentinel }
+
+// lastWords finds the error line, and the hint after it, at the end of a log.
+func lastWords(logFile string) (message, hint string) {
+	text, err := os.ReadFile(logFile)
+	if err != nil {
+		return "", ""
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
+		if rest, ok := strings.CutPrefix(line, "teammemd: "); ok {
+			message, hint = rest, ""
+		}
+		if rest, ok := strings.CutPrefix(line, "hint: "); ok {
+			hint = rest
+		}
+	}
+	return message, hint
+}

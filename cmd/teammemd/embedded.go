@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
+	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/server"
+	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/core"
+)
+
+// embedded is a whole server in this process: the one behind `server`, and the
+// one that `up` brings along. It listens from the moment it is made, and answers
+// while Run runs.
+type embedded struct {
+	log   *slog.Logger
+	core  *core.Core
+	auth  *auth.Auth
+	front *front
+	cert  *certificate // nil without TLS
+	first *server.Server
+	close func() error // of the store, once
+
+	config config.Server // in effect; Reload's alone once Run runs
+}
+
+// startEmbedded opens the store in dataDir, listens on listen, and lets every
+// writer retire keys, as suits a small team. sc is shared with the client of
+// the same process. Errors are those of [newEmbedded].
+func startEmbedded(ctx context.Context, _ *app, dataDir, listen string, sc *scanner.Scanner, log *slog.Logger) (*embedded, error) {
+	c := config.Server{Listen: listen, Data: dataDir, WritersMayRetire: true}
+	return newEmbedded(ctx, c.WithDefaults(), sc, log)
+}
+
+// newEmbedded makes a server of a whole configuration. It holds the store's
+// lock and the port until Run returns or Close is called. The error wraps
+// [api.ErrConfig] for what must be mended by hand, and [api.ErrAlreadyRunning]
+// when another process serves the same data.
+func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log *slog.Logger) (*embedded, error) {
+	if err := checkExposure(c); err != nil {
+		return nil, err
+	}
+	e := &embedded{log: log, config: c}
+	if c.TLSCert != "" {
+		pair, err := readCertificate(c)
+		if err != nil {
+			return nil, err
+		}
+		e.cert = &certificate{}
+		e.cert.current.Store(pair)
+	}
+	backend, err := openServing(ctx, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	e.close = sync.OnceValue(func() error {
+		if err := backend.Close(); err != nil {
+			return fmt.Errorf("closing the store in %q: %w", c.Data, err)
+		}
+		return nil
+	})
+	e.auth = auth.New(backend, auth.Options{Log: log})
+	e.core, err = core.New(core.Options{
+		Store: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	if e.first, err = e.server(c); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	ln, err := listen(ctx, c.Listen)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.front = newFront(ln, e.tls(), log)
+	return e, nil
+}
+
+// errAddressInUse is EADDRINUSE as Windows says it; package syscall translates it
+// on no system.
+const errAddressInUse = syscall.Errno(10048)
+
+// listen opens the port.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, errAddressInUse):
+		return nil, withHint(fmt.Errorf("listening on %s: another program has this port", addr), "any free port: --listen 127.0.0.1:0")
+	case errors.Is(err, fs.ErrPermission):
+		return nil, withHint(fmt.Errorf("%w: listening on %s: this user may not use the port", api.ErrConfig, addr), "use a port above 1023, such as --listen 127.0.0.1:8787")
+	case err != nil:
+		return nil, fmt.Errorf("listening on %s: %w", addr, err)
+	}
+	return ln, nil
+}
+
+// URL is where the server answers, with the port that it really has.
+func (e *embedded) URL() string {
+	scheme := "http"
+	if e.cert != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + e.front.ln.Addr().String()
+}
+
+// Run answers until ctx ends, then lets requests in flight finish, closes the
+// store, and returns nil.
+func (e *embedded) Run(ctx context.Context) error {
+	group, gctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return e.auth.Run(gctx) })
+	group.Go(func() error { return e.front.Run(gctx, e.first) })
+	return errors.Join(group.Wait(), e.Close())
+}
+
+// Close gives up the port and the store. Run does it by itself.
+func (e *embedded) Close() error {
+	if e.front != nil {
+		_ = e.front.ln.Close() // closed already, where Run ran
+	}
+	return e.close()
+}
+
+// server makes the HTTP side for a configuration.
+func (e *embedded) server(c config.Server) (*server.Server, error) {
+	proxies, err := server.ParseProxies(c.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := policyOf(c)
+	if err != nil {
+		return nil, err
+	}
+	o := server.Options{
+		Core: e.core, Auth: e.auth, Policy: policy, Version: versionText(), TrustedProxies: proxies,
+		Rate: rateOf(c.Limits), Burst: c.Limits.Burst, Log: e.log,
+	}
+	return server.New(o)
+}
+
+// tls returns what the listener needs, nil without TLS.
+func (e *embedded) tls() *tls.Config {
+	if e.cert == nil {
+		return nil
+	}
+	return e.cert.config()
+}
+
+// CreateToken makes a token and returns its secret, which cannot be had again.
+// Zero expires means never. Errors are those of [auth.Auth.Create].
+func (e *embedded) CreateToken(ctx context.Context, name, repoPattern string, role api.Role, expires time.Time) (auth.Token, string, error) {
+	return e.auth.Create(ctx, name, repoPattern, role, expires)
+}
+
+// NewJoinCode makes a code with which one person joins repo as a writer.
+func (e *embedded) NewJoinCode(ctx context.Context, repo api.Repo) (api.JoinCodeAnswer, error) {
+	return e.auth.NewJoinCode(ctx, repo)
+}

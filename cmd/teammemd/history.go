@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/teammem/teammemd/api"
+)
+
+func (a *app) historyCommand() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "history KEY",
+		Short: "List the versions of a memory on the server",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.history(cmd.Context(), args[0], limit) },
+	}
+	cmd.Flags().IntVar(&limit, "limit", 0, "how many versions, newest first; 0 = as many as the server sends")
+	return cmd
+}
+
+func (a *app) history(ctx context.Context, file string, limit int) error {
+	m, err := a.machine()
+	if err != nil {
+		return err
+	}
+	root, key, err := m.keyOf(file)
+	if err != nil {
+		return err
+	}
+	client, err := m.dial(root)
+	if err != nil {
+		return err
+	}
+	versions, err := client.History(ctx, key, limit)
+	if err != nil {
+		return asNoAccess(err)
+	}
+	if a.json {
+		if versions == nil {
+			versions = []api.VersionInfo{}
+		}
+		return a.printJSON(map[string]any{"schema": schema, "repo": root.Repo, "key": key, "versions": versions})
+	}
+	if len(versions) == 0 {
+		a.printf("%s has no versions in %s\n", key, root.Repo)
+		return nil
+	}
+	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "VERSION\tWHEN\tWHO\tBYTES\tWHAT\t")
+	for _, v := range versions {
+		what, mark := v.Op, ""
+		if v.Redacted {
+			what = "redacted"
+		}
+		if v.Current {
+			mark = "current"
+		}
+		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", v.Version, v.At.Local().Format(time.DateTime), who(v.Actor), v.Bytes, what, mark)
+	}
+	return table.Flush()
+}
+
+// who is an actor in one word or two.
+func who(actor api.Actor) string {
+	parts := make([]string, 0, 3)
+	for _, part := range []string{actor.Person, actor.Device, actor.Agent} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return actor.Token
+	}
+	return strings.Join(parts, "@")
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore KEY@V",
+		Short: "Make an earlier version of a memory its newest one",
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) restore(ctx context.Context, arg string) error {
+	file, number, ok := cutLast(arg, "@")
+	version, err := strconv.ParseUint(strings.TrimPrefix(number, "v"), 10, 64)
+	if !ok || err != nil || file == "" {
+		return withHint(fmt.Errorf("%w: restore takes KEY@VERSION", api.ErrUsage), "see 'teammemd history KEY' for the versions")
+	}
+	m, err := a.machine()
+	if err != nil {
+		return err
+	}
+	root, key, err := m.keyOf(file)
+	if err != nil {
+		return err
+	}
+	client, err := m.dial(root)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Restore(ctx, key, version)
+	if errors.Is(err, api.ErrNotFound) {
+		return withHint(fmt.Errorf("%w: there is no version %d of %s that you may read", api.ErrNoAccess, version, key), "see 'teammemd history %s'", key)
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"schema": schema, "repo": root.Repo, "key": key, "restored": version, "version": answer.Version})
+	}
+	a.printf("restored  %s  version %d is now version %d; every machine has it with its next sync\n", key, version, answer.Version)
+	return nil
+}
+
+// asNoAccess reads a 404 of a repo that is registered here for what it is.
+func asNoAccess(err error) error {
+	if errors.Is(err, api.ErrNotFound) {
+		return withHint(fmt.Errorf("%w: the server has nothing that you may read", api.ErrNoAccess), "nothing was synced yet, or your access was taken away")
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
+	"github.com/teammem/teammemd/internal/control"
+	"github.com/teammem/teammemd/sync/remote"
+)
+
+func (a *app) joinCommand() *cobra.Command {
+	var r registration
+	var code string
+	cmd := &cobra.Command{
+		Use:   "join URL [PATH]",
+		Short: "Join a team: sign in, register this checkout, sync once",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.server, r.path = args[0], pathArg(args[1:])
+			return a.join(cmd.Context(), r, code)
+		},
+	}
+	r.flags(cmd)
+	cmd.Flags().StringVar(&code, "code", "", "the code that a teammate was given; asked for on a terminal")
+	return cmd
+}
+
+func (a *app) join(ctx context.Context, r registration, code string) error {
+	m, err := a.machine()
+	if err != nil {
+		return err
+	}
+	root, err := a.resolve(m, r)
+	if err != nil {
+		return err
+	}
+	if code == "" {
+		if code, err = a.askCode(); err != nil {
+			return err
+		}
+	}
+	if err := a.redeem(ctx, m, &root, r, code); err != nil {
+		return err
+	}
+	before := a.movedBefore(ctx, m)
+	if root, err = a.register(m, root); err != nil {
+		return err
+	}
+	if err := a.tellDaemon(ctx, m); err != nil {
+		return err
+	}
+	if isLoopback(root.Server) {
+		a.sayf("teammemd: %s is this machine only; teammates elsewhere need a server that they can reach\n", root.Server)
+	}
+	report, err := a.syncRoot(ctx, m, root, control.SyncRequest{Root: root.ID})
+	if err != nil {
+		return err
+	}
+	report = movedSince(report, before[root.Dir])
+	a.worse(exitOf(report))
+	if a.json {
+		return a.printJSON(report)
+	}
+	a.printf("  server    %s\n  repo      %s\n  team dir  %s\n", root.Server, root.Repo, a.tilde(root.Dir))
+	a.printReport(report)
+	return nil
+}
+
+// redeem spends the code and stores the token. The code names one repo; it must
+// be that of the checkout.
+func (a *app) redeem(ctx context.Context, m machine, root *config.Root, r registration, code string) error {
+	client, err := remote.New(remote.Options{URL: root.Server, Repo: root.Repo, UserAgent: "teammemd/" + versionText()})
+	if err != nil {
+		return err
+	}
+	joined, err := client.Join(ctx, code, deviceName())
+	if err != nil {
+		if code := api.ExitCode(err); code == api.ExitSignIn || code == api.ExitNoAccess {
+			return withHint(err, "ask for a new code: one works once, for 15 minutes, and dies after five wrong tries")
+		}
+		return err
+	}
+	if joined.Repo != root.Repo && r.repo == "" && strings.HasPrefix(root.Repo.String(), "local/") {
+		root.Repo = joined.Repo // a checkout without a remote that counts takes the invitation's word
+	}
+	if err := config.CredentialsAt(m.paths).SaveToken(root.Server, joined.Repo, joined.Token); err != nil {
+		return err
+	}
+	if joined.Repo != root.Repo {
+		return withHint(fmt.Errorf("%w: the code is for %s, this checkout is %s", api.ErrUsage, joined.Repo, root.Repo),
+			"the sign-in is kept: run 'teammemd init --server %s' in a checkout of %s, or with --repo", root.Server, joined.Repo)
+	}
+	return nil
+}
+
+func (a *app) askCode() (string, error) {
+	if !isTerminal(a.in) {
+		return "", withHint(fmt.Errorf("%w: which code?", api.ErrUsage), "give --code; a teammate gets one from 'teammemd up' or from the server's maintainer")
+	}
+	fmt.Fprint(a.err, "Code: ")
+	line, err := bufio.NewReader(a.in).ReadString('\n')
+	if err != nil && line == "" {
+		return "", errors.Join(fmt.Errorf("%w: which code?", api.ErrUsage), err)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// isLoopback reports whether a server can be reached from its own machine only.
+func isLoopback(server string) bool {
+	u, err := url.Parse(server)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// tilde writes a path below the home directory the short way.
+func (a *app) tilde(path string) string {
+	if home := a.home(); home != "" {
+		if rest, ok := strings.CutPrefix(path, home+"/"); ok {
+			return "~/" + rest
+		}
+	}
+	return path
+}

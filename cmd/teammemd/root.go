@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
+	"github.com/teammem/teammemd/internal/control"
+	"github.com/teammem/teammemd/scanner"
+	teamsync "github.com/teammem/teammemd/sync"
+	"github.com/teammem/teammemd/sync/memdir"
+	"github.com/teammem/teammemd/sync/remote"
+	"github.com/teammem/teammemd/sync/statedir"
+)
+
+// openRoot is one registered root with its engine and everything the engine
+// stands on. Its state is locked until close.
+type openRoot struct {
+	config.Root
+	state  *statedir.Dir
+	tree   *memdir.Tree
+	remote *remote.Client
+	engine *teamsync.Engine
+}
+
+// rootOptions say how a root is opened.
+type rootOptions struct {
+	scanner   *scanner.Scanner
+	onDemand  bool
+	unsettled func() bool
+	log       *slog.Logger
+}
+
+// open locks a root's state, clears what a crash left behind, and makes its
+// engine. [api.ErrAlreadyRunning] names the process that has it.
+func (m machine) open(ctx context.Context, root config.Root, o rootOptions) (*openRoot, error) {
+	state, err := statedir.Open(m.paths.RootState(root.ID))
+	if err != nil {
+		return nil, err
+	}
+	if err := state.Lock(); err != nil {
+		return nil, err
+	}
+	r, err := m.assemble(ctx, root, state, o)
+	if err != nil {
+		return nil, errors.Join(err, state.Close())
+	}
+	return r, nil
+}
+
+func (m machine) assemble(ctx context.Context, root config.Root, state *statedir.Dir, o rootOptions) (*openRoot, error) {
+	memory, err := state.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client := m.client.Config
+	tree, err := memdir.Open(memdir.Options{
+		Root: root.Dir, Staging: state.Staging(), Save: state.Save,
+		Extensions: client.Extensions, Ignore: client.Ignore, Logger: o.log,
+		Prefer: func(key api.Key) bool { return !memory.Bases[key].Sum.IsZero() },
+		Known: func(key api.Key) []api.Checksum {
+			return append([]api.Checksum{memory.Bases[key].Sum}, memory.Bases[key].Ring...)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := tree.Recover(ctx); err != nil {
+		return nil, err
+	}
+	server, err := m.dial(root)
+	if err != nil {
+		return nil, err
+	}
+	r := &openRoot{Root: root, state: state, tree: tree, remote: server}
+	r.engine = teamsync.New(teamsync.Options{
+		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner},
+		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
+		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
+	})
+	return r, nil
+}
+
+func (r *openRoot) close() error { return r.state.Close() }
+
+// dial returns the client for a root's repo. Its token is looked up when it is
+// needed, so that a new sign-in counts at once.
+func (m machine) dial(root config.Root) (*remote.Client, error) {
+	return remote.New(remote.Options{
+		URL: root.Server, Repo: root.Repo, UserAgent: "teammemd/" + versionText(),
+		Token: tokens{m, root}, Actor: thisActor(),
+	})
+}
+
+// tokens is an [oauth2.TokenSource] over what is stored on this machine.
+type tokens struct {
+	machine machine
+	root    config.Root
+}
+
+// Token returns the token that counts now.
+func (t tokens) Token() (*oauth2.Token, error) {
+	token, _, err := config.TokenFor(t.machine.paths, t.machine.client.Config, t.root)
+	if err != nil {
+		return nil, err
+	}
+	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: token, TokenType: "Bearer"}).Token()
+}
+
+// thisActor names the person and the machine in the versions on the server.
+func thisActor() api.Actor {
+	actor := api.Actor{Device: deviceName()}
+	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if user := os.Getenv(name); user != "" && actor.Person == "" {
+			actor.Person = user
+		}
+	}
+	return actor
+}
+
+func deviceName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "unnamed"
+	}
+	return name
+}
+
+// unread lists the conflicts that nobody has looked at.
+func unread(state *statedir.Dir) (control.List[control.Conflict], error) {
+	copies, err := state.Copies()
+	if err != nil {
+		return nil, err
+	}
+	var list control.List[control.Conflict]
+	for _, c := range copies {
+		if !c.Read && c.Why != whyRetired {
+			list = append(list, control.Conflict{ID: c.ID, Key: c.Key.String(), SavedAt: c.SavedAt})
+		}
+	}
+	return list, nil
+}
+
+// whyRetired marks copies of files that the team retired: nobody has to act.
+const whyRetired = "retired"
+
+// makeTeamDir creates a team directory that does not exist yet, private to the
+// user as the agent makes its own.
+func makeTeamDir(dir string) error {
+	if err := os.MkdirAll(filepath.Clean(dir), 0o700); err != nil {
+		return err
+	}
+	return nil
+}
+
+// cycleOnce runs one manual cycle of a root without a daemon.
+func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions, mode teamsync.Mode) (control.RootReport, error) {
+	o.onDemand = true
+	begun := time.Now()
+	r, err := m.open(ctx, root, o)
+	if err != nil {
+		return control.RootReport{}, err
+	}
+	report, err := r.cycle(ctx, mode)
+	if err == nil {
+		report.DurationMS = time.Since(begun).Milliseconds()
+	}
+	return report, errors.Join(err, r.close())
+}
+
+// cycle runs the engine just long enough for one manual cycle.
+func (r *openRoot) cycle(ctx context.Context, mode teamsync.Mode) (control.RootReport, error) {
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- r.engine.Run(running) }()
+	asking, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	var report teamsync.Report
+	answered := make(chan error, 1)
+	go func() {
+		var err error
+		report, err = r.engine.Sync(asking, mode)
+		answered <- err
+	}()
+	select {
+	case err := <-ended: // the state could not be read
+		stop()
+		giveUp(err)
+		<-answered
+		return control.RootReport{}, err
+	case err := <-answered:
+		stop()
+		if err := errors.Join(err, <-ended); err != nil {
+			return control.RootReport{}, err
+		}
+	}
+	return r.describe(report)
+}
+
+// describe completes a report by the conflicts that wait on this machine.
+func (r *openRoot) describe(report teamsync.Report) (control.RootReport, error) {
+	conflicts, err := unread(r.state)
+	if err != nil {
+		return control.RootReport{}, err
+	}
+	return reportOf(r.Root, report, conflicts), nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/atomicfile"
+	"github.com/teammem/teammemd/scanner"
+)
+
+func (a *app) scrubCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "scrub FILE:LINE",
+		Short: "Replace a found secret in place",
+		Long: "Replace what the scanner finds in a line by a placeholder that names the rule.\n" +
+			"The value is gone from the file; whether it was shared before is for you to know:\n" +
+			"if it was, rotate it.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.scrub(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) scrub(ctx context.Context, place string) error {
+	name, number, _ := cutLast(place, ":")
+	line, err := strconv.Atoi(number)
+	if err != nil || line < 1 || name == "" {
+		return withHint(fmt.Errorf("%w: scrub takes FILE:LINE", api.ErrUsage), "as 'teammemd scan' and 'teammemd status' print it")
+	}
+	file, err := a.locate(name)
+	if err != nil {
+		return err
+	}
+	text, err := readRegular(file)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", file, cause(err))
+	}
+	findings, err := scanner.New(scanner.Options{}).Scan(ctx, "", text)
+	if err != nil {
+		return fmt.Errorf("scanning %s: %w", name, err)
+	}
+	clean, rules := scrubLine(text, line, findings)
+	if len(rules) == 0 {
+		return withHint(fmt.Errorf("%w: nothing is found in line %d of %s", api.ErrUsage, line, name), "see 'teammemd scan %s'", name)
+	}
+	if err := atomicfile.Replace(file, []byte(clean), 0o600); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"schema": schema, "file": file, "line": line, "rules": rules})
+	}
+	a.printf("scrubbed  %s:%d  %s  ->  rotate it if it was ever shared\n", name, line, strings.Join(rules, ", "))
+	return nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// locate finds a file by its path, or by its key in the team directory of this
+// checkout.
+func (a *app) locate(name string) (string, error) {
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		return name, nil
+	}
+	m, err := a.machine()
+	if err != nil {
+		return "", err
+	}
+	roots, err := m.pick(nil)
+	if err != nil {
+		return "", err
+	}
+	if key, err := api.ParseKey(name); err == nil {
+		for _, root := range roots {
+			file := fileOf(root.Dir, key)
+			if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() {
+				return file, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%w: there is no file %s, here or in the team directory", api.ErrUsage, name)
+}
+
+// scrubLine replaces what was found in a line, from its end to its beginning so
+// that earlier places stay right.
+func scrubLine(text string, line int, findings []scanner.Finding) (clean string, rules []string) {
+	mine := slices.DeleteFunc(slices.Clone(findings), func(f scanner.Finding) bool { return f.InName || f.Line != line })
+	end := len(text)
+	for _, f := range slices.Backward(mine) {
+		from, to := f.Span()
+		if to > end {
+			to = end // it overlaps one that is replaced already
+		}
+		if from >= to {
+			continue
+		}
+		text = text[:from] + "<" + f.Rule + " removed>" + text[to:]
+		end = from
+		rules = append(rules, f.Rule)
+	}
+	slices.Reverse(rules)
+	return text, slices.Compact(rules)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/teammem/teammemd/internal/config"
+)
+
+// Reload puts a new configuration into effect, all of it or none, and returns
+// the keys that differ and wait for a restart. The certificate is read again
+// even where its files have kept their names. Calls must not overlap.
+func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []string, err error) {
+	old := e.config
+	c, waiting = carryOver(old, c)
+	// What is kept and what is new must fit together as well.
+	if err := checkExposure(c); err != nil {
+		return nil, err
+	}
+	next, err := e.server(c)
+	if err != nil {
+		return nil, err
+	}
+	if e.cert != nil {
+		pair, err := readCertificate(c)
+		if err != nil {
+			return nil, err
+		}
+		e.cert.current.Store(pair)
+	}
+	if served(old) != served(c) {
+		if err := e.front.swap(ctx, next); err != nil {
+			return nil, err
+		}
+	}
+	e.config = c
+	return waiting, nil
+}
+
+// carryOver keeps what cannot change while the server runs, and names it.
+func carryOver(old, c config.Server) (config.Server, []string) {
+	var waiting []string
+	keep := func(key string, differs bool) bool {
+		if differs {
+			waiting = append(waiting, key)
+		}
+		return differs
+	}
+	if keep("listen", old.Listen != c.Listen) {
+		c.Listen = old.Listen
+	}
+	if keep("data", old.Data != c.Data) {
+		c.Data = old.Data
+	}
+	if keep("tls_cert", (old.TLSCert == "") != (c.TLSCert == "")) {
+		c.TLSCert, c.TLSKey = old.TLSCert, old.TLSKey
+	}
+	if keep("log_format", old.LogFormat != c.LogFormat) {
+		c.LogFormat = old.LogFormat
+	}
+	if keep("limits.max_entries", old.Limits.MaxEntries != c.Limits.MaxEntries) {
+		c.Limits.MaxEntries = old.Limits.MaxEntries
+	}
+	return c, waiting
+}
+
+// settings are what the HTTP side is made of.
+type settings struct {
+	proxies     string
+	retire      bool
+	rate, burst int
+}
+
+func served(c config.Server) settings {
+	proxies := slices.Sorted(slices.Values(c.TrustedProxies))
+	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.Limits.RatePerSecond, c.Limits.Burst}
+}
+
+// reloadOnHangup reads the configuration again at each SIGHUP until ctx ends. A
+// faulty one changes nothing.
+func (e *embedded) reloadOnHangup(ctx context.Context, hangups <-chan os.Signal, load func() (config.Server, error), applied func(config.Server)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hangups:
+		}
+		c, err := load()
+		var waiting []string
+		if err == nil {
+			waiting, err = e.Reload(ctx, c)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // a clean stop; the reload that it cut short is part of it
+		case err != nil:
+			e.log.ErrorContext(ctx, "configuration was not reloaded, the old one stays", "error", oneLine(err.Error()))
+			continue
+		case len(waiting) > 0:
+			e.log.WarnContext(ctx, "configuration has changes that wait for a restart", "keys", strings.Join(waiting, ","))
+		}
+		applied(c)
+		e.log.InfoContext(ctx, "configuration reloaded")
+	}
+}
+
+// hangups returns the SIGHUPs of this process and a function that ends them.
+func hangups() (<-chan os.Signal, func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals, func() { signal.Stop(signals) }
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
+	"github.com/teammem/teammemd/internal/control"
+	"github.com/teammem/teammemd/scanner"
+	teamsync "github.com/teammem/teammemd/sync"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var check, watch bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say how all roots stand",
+		Long: "Say how all registered roots stand: from the daemon when it runs, else by a look\n" +
+			"at both sides that changes nothing. The exit code is 0 unless --check is given.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if watch {
+				return a.statusWatch(cmd.Context())
+			}
+			return a.status(cmd.Context(), check)
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "let the exit code say it too: 0 in sync, 3 held or in conflict, and so on")
+	cmd.Flags().BoolVar(&watch, "watch", false, "print again whenever something changes, until interrupted")
+	return cmd
+}
+
+func (a *app) status(ctx context.Context, check bool) error {
+	m, err := a.machine()
+	if err != nil {
+		return err
+	}
+	status, running, err := a.statusNow(ctx, m)
+	if err != nil {
+		return err
+	}
+	if check {
+		for _, root := range status.Roots {
+			a.worse(exitOf(root.RootReport))
+		}
+	}
+	if a.json {
+		return a.printJSON(status)
+	}
+	a.printStatus(status, running)
+	return nil
+}
+
+// statusWatch prints the status whenever it differs from what was printed.
+func (a *app) statusWatch(ctx context.Context) error {
+	m, err := a.machine()
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for last := ""; ; {
+		status, running, err := a.statusNow(ctx, m)
+		if err != nil {
+			return err
+		}
+		if line := fingerprint(status); line != last {
+			last = line
+			if a.json {
+				if err := a.printJSON(status); err != nil {
+					return err
+				}
+			} else {
+				a.printStatus(status, running)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// fingerprint is what a person would see change.
+func fingerprint(status control.Status) string {
+	var b strings.Builder
+	for _, r := range status.Roots {
+		b.WriteString(r.Root + r.State + r.Error + r.LastPush.String() + r.LastPull.String())
+		for _, h := range r.Held {
+			b.WriteString(h.Key + h.Reason)
+		}
+		for _, c := range r.Conflicts {
+			b.WriteString(c.ID)
+		}
+	}
+	return b.String()
+}
+
+// statusNow asks the daemon, or looks by itself when none runs.
+func (a *app) statusNow(ctx context.Context, m machine) (status control.Status, running bool, err error) {
+	daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	if err == nil {
+		if status, err = daemon.Status(ctx); err == nil {
+			return status, true, nil
+		}
+	}
+	if !errors.Is(err, control.ErrNotRunning) {
+		return control.Status{}, false, err
+	}
+	roots, err := m.roots()
+	if err != nil {
+		return control.Status{}, false, err
+	}
+	status = control.Status{Schema: schema}
+	s := scanner.New(scanner.Options{})
+	for _, root := range roots {
+		one, err := m.look(ctx, root, s)
+		if err != nil {
+			one = faultStatus(rootFault{root, err})
+		}
+		status.Roots = append(status.Roots, one)
+	}
+	summarise(&status)
+	return status, false, nil
+}
+
+// look is a dry run of one root: the truth without a daemon.
+func (m machine) look(ctx context.Context, root config.Root, s *scanner.Scanner) (control.RootStatus, error) {
+	r, err := m.open(ctx, root, rootOptions{scanner: s, onDemand: true})
+	if err != nil {
+		return control.RootStatus{}, err
+	}
+	report, err := r.cycle(ctx, teamsync.Mode{DryRun: true})
+	if err == nil {
+		// A dry run counts what would move; here that is still to be done.
+		report.Sent, report.Received = 0, 0
+	}
+	last := r.engine.Report()
+	return control.RootStatus{RootReport: report, LastPush: last.LastPush, LastPull: last.LastPull, Watch: "off"}, errors.Join(err, r.close())
+}
+
+// faultStatus describes a root that could not be opened.
+func faultStatus(fault rootFault) control.RootStatus {
+	return control.RootStatus{RootReport: control.RootReport{
+		Schema: schema, Repo: fault.root.Repo, Root: fault.root.Dir, State: string(teamsync.Halted),
+		Error: errorText(fault.err), Code: api.ExitCode(fault.err),
+	}, Watch: "off"}
+}
+
+// wordOrder ranks state words, worst first, for the headline.
+var wordOrder = []teamsync.Word{
+	teamsync.Halted, teamsync.ServerChanged, teamsync.SignedOut, teamsync.NoAccess, teamsync.RootMissing,
+	teamsync.Offline, teamsync.Paused, teamsync.Pending, teamsync.Syncing, teamsync.Polling, teamsync.InSync,
+}
+
+// summarise fills in what is said of all roots together.
+func summarise(status *control.Status) {
+	status.State = string(teamsync.InSync)
+	worst := len(wordOrder)
+	servers := map[string]bool{}
+	for _, root := range status.Roots {
+		if i := slices.Index(wordOrder, teamsync.Word(root.State)); i >= 0 && i < worst {
+			worst, status.State = i, root.State
+		}
+		servers[root.Server] = true
+	}
+	if len(servers) == 1 && len(status.Roots) > 0 {
+		status.Server = status.Roots[0].Server
+	}
+}
+
+func (a *app) printStatus(status control.Status, running bool) {
+	held, conflicts := 0, 0
+	for _, r := range status.Roots {
+		held, conflicts = held+len(r.Held), conflicts+len(r.Conflicts)
+	}
+	headline := label(status.State)
+	if len(status.Roots) == 0 {
+		headline = "no team directory is registered; run 'teammemd up' in a checkout"
+	} else if held+conflicts > 0 {
+		headline += plural(held, ", %d held") + plural(conflicts, ", %d conflicts to read")
+	}
+	if !running && len(status.Roots) > 0 {
+		headline += "   (no daemon is running: this is a look, nothing is kept in step)"
+	}
+	a.printf("%s\n", headline)
+	for _, r := range status.Roots {
+		a.printRoot(r)
+	}
+}
+
+func (a *app) printRoot(r control.RootStatus) {
+	a.printf("\n%s  %s\n", r.Repo, a.tilde(r.Root))
+	a.printf("  state     %s, %d in step%s, watched by %s\n", label(r.State), r.Unchanged+r.Sent+r.Received+r.Restored, plural(r.Pending, ", %d pending"), r.Watch)
+	a.printf("  server    %s\n", r.Server)
+	if r.Error != "" {
+		a.printf("  trouble   %s\n", r.Error)
+	}
+	if !r.NextRetry.IsZero() && time.Until(r.NextRetry) > 0 {
+		a.printf("  next try  in %s\n", time.Until(r.NextRetry).Round(time.Second))
+	}
+	a.printf("  last      sent %s, received %s\n", ago(r.LastPush), ago(r.LastPull))
+	for i, h := range r.Held {
+		if i == maxShown && !a.verbose {
+			a.printf("  held  %d more; see 'teammemd status -v'\n", len(r.Held)-maxShown)
+			break
+		}
+		a.printf("  ")
+		a.printHeld(h)
+	}
+	for _, c := range r.Conflicts {
+		a.printf("  conflict  %s  your text is kept as %s  ->  teammemd conflicts show %s\n", c.Key, c.ID, c.ID)
+	}
+}
+
+func plural(n int, format string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, n)
+}
+
+// ago says how long ago something was.
+func ago(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	d := time.Since(at)
+	switch {
+	case d < time.Minute:
+		return d.Truncate(time.Second).String() + " ago"
+	case d < 48*time.Hour:
+		return d.Truncate(time.Minute).String() + " ago"
+	}
+	return at.Local().Format(time.DateOnly)
+}

@@ -1,0 +1,144 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// ErrNotRunning says that no daemon answers.
+var ErrNotRunning = errors.New("no daemon is running")
+
+// Client talks to a running daemon. Safe for concurrent use.
+type Client struct {
+	path string
+	http *http.Client
+}
+
+// Dial finds the daemon's socket, at path or where one of the notes says that it
+// is, and connects once to see that someone listens. It wraps [ErrNotRunning]
+// when nobody does. The client's calls are bounded by their contexts alone.
+func Dial(ctx context.Context, path string, notes ...string) (*Client, error) {
+	paths := []string{path}
+	for _, note := range notes {
+		if text, err := os.ReadFile(note); err == nil {
+			paths = append(paths, strings.TrimSpace(string(text)))
+		}
+	}
+	var firstErr error
+	for _, p := range paths {
+		conn, err := connect(ctx, p)
+		if err == nil {
+			_ = conn.Close()
+			return newClient(p), nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("connecting to the daemon: %w", ctx.Err())
+		}
+		if errors.Is(err, os.ErrPermission) {
+			return nil, fmt.Errorf("connecting to the daemon: %w", err)
+		}
+		if firstErr == nil {
+			firstErr = err
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", ErrNotRunning, firstErr)
+}
+
+func newClient(path string) *Client {
+	return &Client{path: path, http: &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, // a command makes one call
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return connect(ctx, path)
+		},
+	}}}
+}
+
+// connect opens the socket under the name that fits.
+func connect(ctx context.Context, path string) (net.Conn, error) {
+	at, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "unix", at.name)
+}
+
+// Socket returns the path that answered.
+func (c *Client) Socket() string { return c.path }
+
+// Status returns the daemon's state.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var out Status
+	err := c.call(ctx, http.MethodGet, pathStatus, nil, &out)
+	return out, err
+}
+
+// Sync runs one full cycle and waits for its end.
+func (c *Client) Sync(ctx context.Context, req SyncRequest) (RootReport, error) {
+	var out RootReport
+	err := c.call(ctx, http.MethodPost, pathSync, req, &out)
+	return out, err
+}
+
+// Reload makes the daemon read the registered roots and the configuration anew.
+func (c *Client) Reload(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, pathReload, struct{}{}, nil)
+}
+
+// Stop asks the daemon to end; it has not ended when Stop returns.
+func (c *Client) Stop(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, pathStop, struct{}{}, nil)
+}
+
+// call makes one request. A daemon that ends meanwhile is [ErrNotRunning].
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encoding a request to the daemon: %w", err)
+		}
+		body = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://teammemd"+path, body)
+	if err != nil {
+		return fmt.Errorf("making a request to the daemon: %w", err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("asking the daemon: %w", ctx.Err())
+		}
+		return fmt.Errorf("%w: asking it: %w", ErrNotRunning, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
+	if err != nil {
+		return fmt.Errorf("reading the daemon's answer: %w", err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		var f failure
+		if err := json.Unmarshal(text, &f); err != nil {
+			return fmt.Errorf("%w: the daemon answered status %d", api.ErrBadAnswer, resp.StatusCode)
+		}
+		return decodeFailure(f)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("%w: reading the daemon's answer: %w", api.ErrBadAnswer, err)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package control
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// Schema is the value of every report's schema field. It changes when a field
+// is taken away or changes its meaning, not when one is added.
+const Schema = 1
+
+// List is a slice that is never null in JSON.
+type List[T any] []T
+
+// MarshalJSON encodes nil as [].
+func (l List[T]) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]T(l))
+}
+
+// RootReport is the outcome of one cycle of one root, and what `sync --json`
+// prints.
+type RootReport struct {
+	Schema int      `json:"schema"`
+	Repo   api.Repo `json:"repo"`
+	// Root is the team directory, absolute.
+	Root string `json:"root"`
+	// Server is the URL of the root's server.
+	Server string `json:"server"`
+	// State is a state word of package sync, such as "in-sync".
+	State string `json:"state"`
+	// Sent, Received, Unchanged, Restored and Pending count keys.
+	Sent      int `json:"sent"`
+	Received  int `json:"received"`
+	Unchanged int `json:"unchanged"`
+	Restored  int `json:"restored"`
+	Pending   int `json:"pending"`
+	// Total counts what the process that answers has moved since it opened the
+	// root.
+	Total Moved `json:"total"`
+	// Held are the keys that stay local, and why; Conflicts the saved copies that
+	// nobody has read.
+	Held      List[Held]     `json:"held"`
+	Conflicts List[Conflict] `json:"conflicts"`
+	// Version and Epoch are the server's, as last seen.
+	Version    uint64 `json:"version"`
+	Epoch      string `json:"epoch"`
+	DurationMS int64  `json:"duration_ms"`
+	// Error is one line for people when the state is not good, and Code the exit
+	// code that it stands for.
+	Error string `json:"error,omitempty"`
+	Code  int    `json:"code,omitempty"`
+}
+
+// Moved counts keys.
+type Moved struct {
+	Sent     int `json:"sent"`
+	Received int `json:"received"`
+	Restored int `json:"restored"`
+}
+
+// Held is one key that stays local, or one finding in it. Line and Column are
+// 1-based, 0 where the reason is not about a place.
+type Held struct {
+	Key    string `json:"key"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Rule   string `json:"rule"`
+	Tier   string `json:"tier"`
+	Reason string `json:"reason"`
+	// Detail says more in one clause, without content.
+	Detail string `json:"detail,omitempty"`
+	// More counts further findings in the same file.
+	More int `json:"more,omitempty"`
+	// Fix is a command or a clause that says how to end it.
+	Fix string `json:"fix"`
+}
+
+// Conflict is one saved copy made because both sides had changed.
+type Conflict struct {
+	ID      string    `json:"id"`
+	Key     string    `json:"key"`
+	SavedAt time.Time `json:"saved_at"`
+}
+
+// Status is the daemon at one moment, and what `status --json` prints.
+type Status struct {
+	Schema int `json:"schema"`
+	// State is the worst of the roots' state words.
+	State string `json:"state"`
+	// Identity is who the server says we are, "" when unknown.
+	Identity string `json:"identity"`
+	// Server is the URL, "" when the roots have several.
+	Server string           `json:"server"`
+	Roots  List[RootStatus] `json:"roots"`
+}
+
+// RootStatus is one root within a [Status].
+type RootStatus struct {
+	RootReport
+	// LastPush and LastPull are when a key last went or came.
+	LastPush time.Time `json:"last_push,omitzero"`
+	LastPull time.Time `json:"last_pull,omitzero"`
+	// NextRetry is set while the root waits after a failure.
+	NextRetry time.Time `json:"next_retry,omitzero"`
+	// Watch is "events", "polling" or "missing".
+	Watch string `json:"watch"`
+}
+
+// Mode restricts a manual cycle.
+type Mode string
+
+// The modes. The zero value is both ways.
+const (
+	Both Mode = ""
+	Pull Mode = "pull"
+	Push Mode = "push"
+)
+
+// SyncRequest asks for one full cycle now.
+type SyncRequest struct {
+	// Root is the registered root's id.
+	Root string `json:"root"`
+	Mode Mode   `json:"mode,omitempty"`
+	// DryRun reports what would be done.
+	DryRun bool `json:"dry_run,omitempty"`
+}

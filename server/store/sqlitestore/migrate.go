@@ -1,0 +1,119 @@
+package sqlitestore
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/teammem/teammemd/server/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID marks a database file as ours: "tmmd".
+const applicationID = 0x746d6d64
+
+var errForeign = errors.New("this database belongs to another program")
+
+// migrate applies what is missing, each step in a transaction of its own.
+func (s *Store) migrate() error {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	have, err := s.schemaVersion()
+	if err != nil {
+		return err
+	}
+	if have > len(names) {
+		return fmt.Errorf("%w: schema %d, this one knows %d", store.ErrNewerSchema, have, len(names))
+	}
+	for number := have; number < len(names); number++ {
+		if err := s.applyMigration(names[number], number); err != nil {
+			return fmt.Errorf("migrating to schema %d: %w", number+1, err)
+		}
+	}
+	return nil
+}
+
+// schemaVersion returns the number of migrations applied. A database that is
+// neither empty nor ours is refused before anything is written to it.
+func (s *Store) schemaVersion() (int, error) {
+	id, err := queryInt(s.writer, "PRAGMA application_id")
+	if err != nil {
+		return 0, err
+	}
+	if id == applicationID {
+		return queryInt(s.writer, "PRAGMA user_version")
+	}
+	tables, err := queryInt(s.writer, "SELECT count(*) FROM sqlite_schema")
+	if err != nil {
+		return 0, err
+	}
+	if id != 0 || tables != 0 {
+		return 0, errForeign
+	}
+	return 0, nil
+}
+
+// applyMigration runs one script, unless another process did meanwhile.
+func (s *Store) applyMigration(name string, number int) error {
+	script, err := migrations.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	_, err = transact(s.writer, beginWrite, func() error {
+		have, err := s.schemaVersion()
+		if err != nil || have > number {
+			return err
+		}
+		if err := sqlitex.ExecuteScript(s.writer, string(script), nil); err != nil {
+			return err
+		}
+		if number == 0 {
+			if err := s.markNew(); err != nil {
+				return err
+			}
+		}
+		return sqlitex.ExecuteTransient(s.writer, fmt.Sprintf("PRAGMA user_version = %d", number+1), nil)
+	})
+	return err
+}
+
+func (s *Store) markNew() error {
+	if err := sqlitex.ExecuteTransient(s.writer, fmt.Sprintf("PRAGMA application_id = %d", applicationID), nil); err != nil {
+		return err
+	}
+	return exec(s.writer, "INSERT INTO meta (name, value) VALUES ('epoch', ?), ('credential_generation', 1)", newEpoch())
+}
+
+// newEpoch returns 128 random bits; a colon or semicolon never stands in it.
+func newEpoch() string { return rand.Text() }
+
+func (s *Store) loadEpoch(ctx context.Context) (epoch string, err error) {
+	err = s.read(ctx, "SELECT value FROM meta WHERE name = 'epoch'", nil, func(stmt *sqlite.Stmt) error {
+		epoch = stmt.ColumnText(0)
+		return nil
+	})
+	if err == nil && epoch == "" {
+		err = errors.New("the database has no epoch: it is damaged")
+	}
+	return epoch, err
+}
+
+func queryInt(conn *sqlite.Conn, query string) (value int, err error) {
+	err = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		value = stmt.ColumnInt(0)
+		return nil
+	}})
+	return value, err
+}

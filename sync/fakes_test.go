@@ -1,0 +1,347 @@
+package sync_test
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/teammem/teammemd/api"
+	teamsync "github.com/teammem/teammemd/sync"
+)
+
+// The fakes are referees: they fail the test when the engine breaks their
+// contract.
+
+// tree is a team directory in memory.
+type tree struct {
+	t     *testing.T
+	mu    sync.Mutex
+	files map[api.Key]string
+	saves func(api.SavedCopy)
+	// gone makes the root missing.
+	gone bool
+}
+
+func (f *tree) write(name, content string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.files[key(f.t, name)] = content
+}
+
+func (f *tree) remove(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.files, key(f.t, name))
+}
+
+func (f *tree) read(name string) (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	content, ok := f.files[key(f.t, name)]
+	return content, ok
+}
+
+func (f *tree) Snapshot(context.Context, api.Reading) (api.Snapshot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone {
+		return api.Snapshot{}, api.ErrRootMissing
+	}
+	var snapshot api.Snapshot
+	for _, k := range slices.SortedFunc(maps.Keys(f.files), api.Key.Compare) {
+		content := f.files[k]
+		if strings.HasPrefix(content, "\x00") {
+			snapshot.Held = append(snapshot.Held, api.HeldFile{Key: k, Path: k.String(), Reason: api.HeldNotText})
+			continue
+		}
+		snapshot.Files = append(snapshot.Files, api.Local{Key: k, Sum: api.SumString(content), Bytes: len(content)})
+	}
+	return snapshot, nil
+}
+
+func (f *tree) Load(_ context.Context, k api.Key, _ api.Reading) (api.Loaded, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	content, ok := f.files[k]
+	if !ok {
+		return api.Loaded{}, fs.ErrNotExist
+	}
+	return api.Loaded{Content: content, Sum: api.SumString(content)}, nil
+}
+
+func (f *tree) Place(_ context.Context, placements []api.Placement) []api.Placed {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var placed []api.Placed
+	for _, p := range placements {
+		if api.SumString(p.Content) != p.Sum {
+			f.t.Errorf("placement of %q does not match its checksum", p.Key)
+		}
+		mine, here := f.files[p.Key]
+		switch {
+		case here && p.Expect.IsZero():
+			placed = append(placed, api.Placed{Err: api.ErrUnsettled})
+			continue
+		case here && !slices.Contains(p.Known, api.SumString(mine)):
+			f.saves(api.SavedCopy{Key: p.Key, Content: mine, Sum: api.SumString(mine), Why: "displaced"})
+		}
+		f.files[p.Key] = p.Content
+		placed = append(placed, api.Placed{})
+	}
+	return placed
+}
+
+func (f *tree) Retire(_ context.Context, k api.Key, known []api.Checksum) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	mine, here := f.files[k]
+	if !here {
+		return nil
+	}
+	if !slices.Contains(known, api.SumString(mine)) {
+		return api.ErrUnsettled
+	}
+	f.saves(api.SavedCopy{Key: k, Content: mine, Sum: api.SumString(mine), Why: "retired"})
+	delete(f.files, k)
+	return nil
+}
+
+// state remembers in memory; it outlives the engine that uses it.
+type state struct {
+	mu     sync.Mutex
+	memory api.Memory
+	saved  []api.SavedCopy
+}
+
+func (s *state) keep(c api.SavedCopy) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saved = append(s.saved, c)
+}
+
+func (s *state) copies() []api.SavedCopy {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.saved)
+}
+
+func (s *state) Load(context.Context) (api.Memory, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.memory
+	m.Bases = maps.Clone(s.memory.Bases)
+	return m, nil
+}
+
+func (s *state) Commit(_ context.Context, r api.Record) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.memory.Bases == nil {
+		s.memory.Bases = map[api.Key]api.Base{}
+	}
+	maps.Copy(s.memory.Bases, r.Bases)
+	if r.View != nil {
+		s.memory.Epoch, s.memory.Version = r.View.Epoch, r.View.Version
+	}
+	return nil
+}
+
+func (s *state) Save(_ context.Context, c api.SavedCopy) (string, error) {
+	s.keep(c)
+	return c.Sum.Hex()[:8], nil
+}
+
+// remote is a server in memory. Before answers replaces an answer when it
+// returns an error.
+type remote struct {
+	t       *testing.T
+	mu      sync.Mutex
+	epoch   string
+	version uint64
+	live    map[api.Key]string
+	tombs   map[api.Key]uint64
+	notify  chan struct{} // capacity 1
+	looks   int
+	pushes  []api.Batch
+	before  func(call string, batch api.Batch) error
+}
+
+func (r *remote) hook(call string, batch api.Batch) error {
+	r.mu.Lock()
+	before := r.before
+	r.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	return before(call, batch)
+}
+
+func (r *remote) set(name, content string) {
+	r.mu.Lock()
+	r.version++
+	r.live[key(r.t, name)] = content
+	delete(r.tombs, key(r.t, name))
+	r.mu.Unlock()
+	r.ring()
+}
+
+func (r *remote) forget(name string) {
+	r.mu.Lock()
+	r.version++
+	delete(r.live, key(r.t, name))
+	r.tombs[key(r.t, name)] = r.version
+	r.mu.Unlock()
+	r.ring()
+}
+
+func (r *remote) ring() {
+	select {
+	case r.notify <- struct{}{}:
+	default:
+	}
+}
+
+func (r *remote) get(name string) (string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	content, ok := r.live[key(r.t, name)]
+	return content, ok
+}
+
+func (r *remote) Hashes(context.Context, api.Checksum) (*api.View, error) {
+	if err := r.hook("hashes", api.Batch{}); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looks++
+	if r.version == 0 {
+		return nil, api.Errorf(api.ErrNotFound, "")
+	}
+	view := &api.View{Epoch: r.epoch, Version: r.version, Checksum: api.SumString(r.epoch + string(rune(r.version))), Sums: map[api.Key]api.Checksum{}, Tombs: maps.Clone(r.tombs)}
+	for k, content := range r.live {
+		view.Sums[k] = api.SumString(content)
+	}
+	return view, nil
+}
+
+func (r *remote) Push(_ context.Context, batch api.Batch) (api.Pushed, error) {
+	if err := r.hook("push", batch); err != nil {
+		return api.Pushed{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.IsSortedFunc(batch.Entries, func(a, b api.Outgoing) int { return a.Key.Compare(b.Key) }) {
+		r.t.Error("a batch is not sorted by key")
+	}
+	r.pushes = append(r.pushes, batch)
+	for _, o := range batch.Entries {
+		have := ""
+		if content, ok := r.live[o.Key]; ok {
+			have = api.SumString(content).String()
+		}
+		if have != o.Expect && have != o.Sum.String() {
+			return api.Pushed{}, &api.Error{Err: api.ErrPrecondition}
+		}
+	}
+	r.version++
+	for _, o := range batch.Entries {
+		r.live[o.Key] = o.Content
+	}
+	return api.Pushed{Epoch: r.epoch, Version: r.version, Checksum: api.SumString(r.epoch + string(rune(r.version)))}, nil
+}
+
+func (r *remote) Pull(_ context.Context, keys []api.Key) (api.Pulled, error) {
+	if err := r.hook("pull", api.Batch{}); err != nil {
+		return api.Pulled{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if keys == nil {
+		keys = slices.Collect(maps.Keys(r.live))
+	}
+	var pulled api.Pulled
+	for _, k := range keys {
+		if content, ok := r.live[k]; ok {
+			pulled.Entries = append(pulled.Entries, api.Incoming{Key: k, Content: content, Sum: api.SumString(content)})
+		}
+	}
+	return pulled, nil
+}
+
+func (r *remote) Follow(ctx context.Context, notify func(api.Position)) error {
+	if err := r.hook("follow", api.Batch{}); err != nil {
+		return err
+	}
+	for {
+		r.mu.Lock()
+		at := api.Position{Epoch: r.epoch, Version: r.version}
+		r.mu.Unlock()
+		notify(at)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.notify:
+		}
+	}
+}
+
+// guards finds a secret where a text says "hush".
+type guards struct{}
+
+func (guards) Check(_ context.Context, k api.Key, content string) ([]api.Finding, error) {
+	if i := strings.Index(content, "hush"); i >= 0 {
+		return []api.Finding{{Key: k.String(), Line: 1 + strings.Count(content[:i], "\n"), Column: 1, Rule: "hush-rule", Tier: "block1", Reason: "it says hush"}}, nil
+	}
+	return nil, nil
+}
+
+// rig is one machine and one server.
+type rig struct {
+	tree   *tree
+	state  *state
+	remote *remote
+	engine *teamsync.Engine
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	s := &state{}
+	return &rig{
+		tree:   &tree{t: t, files: map[api.Key]string{}, saves: s.keep},
+		state:  s,
+		remote: &remote{t: t, epoch: "e1", live: map[api.Key]string{}, tombs: map[api.Key]uint64{}, notify: make(chan struct{}, 1)},
+	}
+}
+
+// start runs an engine until the returned function ends it and waits.
+func (r *rig) start(t *testing.T, change func(*teamsync.Options)) (stop func()) {
+	t.Helper()
+	opts := teamsync.Options{Tree: r.tree, Remote: r.remote, State: r.state, Guard: guards{}, Seed: 1}
+	if change != nil {
+		change(&opts)
+	}
+	r.engine = teamsync.New(opts)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- r.engine.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+func (r *rig) sync(t *testing.T, mode teamsync.Mode) teamsync.Report {
+	t.Helper()
+	report, err := r.engine.Sync(t.Context(), mode)
+	if err != nil {
+		t.Fatalf("Sync: %v", err)
+	}
+	return report
+}

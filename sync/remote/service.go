@@ -1,0 +1,70 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// History returns the versions of one key, newest first; as many as the server
+// likes to send for a limit of 0. A key that was never written has none.
+func (c *Client) History(ctx context.Context, key api.Key, limit int) ([]api.VersionInfo, error) {
+	query := url.Values{"repo": {c.repo.String()}, "key": {key.String()}}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	var answer api.HistoryAnswer
+	if err := c.ask(ctx, http.MethodGet, api.PathHistory, query, nil, &answer); err != nil {
+		return nil, err
+	}
+	return answer.Versions, nil
+}
+
+// Restore makes the content that key had at version its newest one. It is for
+// maintainers, and revives a retired key.
+func (c *Client) Restore(ctx context.Context, key api.Key, version uint64) (api.PushAnswer, error) {
+	var answer api.PushAnswer
+	err := c.ask(ctx, http.MethodPost, api.PathRestore, nil, api.RestoreRequest{Repo: c.repo, Key: key.String(), Version: version}, &answer)
+	return answer, err
+}
+
+// WhoAmI says what the server takes the token for.
+func (c *Client) WhoAmI(ctx context.Context) (api.WhoAmI, error) {
+	var answer api.WhoAmI
+	err := c.ask(ctx, http.MethodGet, api.PathWhoAmI, nil, nil, &answer)
+	return answer, err
+}
+
+// Join spends a single-use code on a token. Neither is part of any error.
+func (c *Client) Join(ctx context.Context, code, device string) (api.JoinAnswer, error) {
+	var answer api.JoinAnswer
+	if err := c.ask(ctx, http.MethodPost, api.PathJoin, nil, api.JoinRequest{Code: code, Device: device}, &answer); err != nil {
+		return api.JoinAnswer{}, err
+	}
+	if answer.Token == "" || answer.Repo.IsZero() {
+		return api.JoinAnswer{}, fmt.Errorf("%w: its answer to the code has no token", api.ErrBadAnswer)
+	}
+	return answer, nil
+}
+
+// ask makes one request with JSON both ways.
+func (c *Client) ask(ctx context.Context, method, path string, query url.Values, in, out any) error {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return fmt.Errorf("encoding a request: %w", err)
+		}
+	}
+	req, err := c.request(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	_, err = c.call(req, out)
+	return err
+}

@@ -1,0 +1,162 @@
+package watcher_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/teammem/teammemd/watcher"
+)
+
+const insideEnv = "TEAMMEMD_TEST_INSIDE"
+
+// inNamespace runs the calling test again as root of a user namespace of its
+// own, where limits can be set and file systems mounted, and reports whether this
+// is that second run.
+func inNamespace(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(insideEnv) == t.Name() {
+		return true
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), insideEnv+"="+t.Name())
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err != nil && !errors.As(err, &exit):
+		t.Skipf("SKIP: the kernel refuses a user namespace: %v", err)
+	case err != nil:
+		t.Fatalf("inside the namespace: %v\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("SKIP: inside the namespace:\n%s", out)
+	case !strings.Contains(string(out), "--- PASS: "+t.Name()):
+		t.Fatalf("inside the namespace nothing ran:\n%s", out)
+	}
+	return false
+}
+
+func setLimit(t *testing.T, name, value string) {
+	t.Helper()
+	if err := os.WriteFile("/proc/sys/user/"+name, []byte(value), 0); err != nil {
+		t.Skipf("SKIP: the limit %s cannot be set here: %v", name, err)
+	}
+}
+
+func testKernelLimit(t *testing.T, name, low, reason string) {
+	t.Helper()
+	setLimit(t, name, low)
+	opts := quick()
+	opts.Poll, opts.RetryMin, opts.RetryMax = 5*time.Millisecond, 20*time.Millisecond, 50*time.Millisecond
+	dir := filepath.Join(t.TempDir(), "team")
+	if err := os.MkdirAll(filepath.Join(dir, "a/b/c/d/e"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := startRig(t, opts, dir, false)
+	r.mode("root", watcher.Polling)
+	if !strings.Contains(r.w.Reason("root"), reason) {
+		t.Errorf("reason %q", r.w.Reason("root"))
+	}
+	r.write("a/b/c/d/e/f.md")
+	r.hint("by polling")
+	setLimit(t, name, "1000")
+	r.mode("root", watcher.Events)
+	r.proven("by events", "a/b/c/d/e/f.md")
+
+	// The limit is met again while the tree grows under events.
+	setLimit(t, name, low)
+	r.mkdir("g/h/i/j/k")
+	if name == "max_inotify_watches" {
+		r.mode("root", watcher.Polling)
+	}
+	r.hint("the growth")
+}
+
+func TestKernelLimitOnWatches(t *testing.T) {
+	if inNamespace(t) {
+		testKernelLimit(t, "max_inotify_watches", "3", "max_user_watches")
+	}
+}
+
+func TestKernelLimitOnInstances(t *testing.T) {
+	if inNamespace(t) {
+		testKernelLimit(t, "max_inotify_instances", "0", "max_user_instances")
+	}
+}
+
+func TestOverlay(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	base := t.TempDir()
+	dirs := map[string]string{}
+	for _, name := range []string{"lower", "upper", "work", "merged"} {
+		dirs[name] = filepath.Join(base, name)
+		if err := os.Mkdir(dirs[name], 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	layers := "lowerdir=" + dirs["lower"] + ",upperdir=" + dirs["upper"] + ",workdir=" + dirs["work"]
+	if err := unix.Mount("overlay", dirs["merged"], "overlay", 0, layers); err != nil {
+		t.Skipf("SKIP: no overlay can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dirs["merged"], unix.MNT_DETACH) })
+	opts := quick()
+	opts.Poll = 5 * time.Millisecond
+	r := startRig(t, opts, filepath.Join(dirs["merged"], "team"), true)
+	r.mode("root", watcher.Polling)
+	if !strings.Contains(r.w.Reason("root"), "overlay") {
+		t.Errorf("reason %q", r.w.Reason("root"))
+	}
+	r.write("f.md")
+	r.hint("through the mount")
+	r.calm()
+	upper := &rig{t: t, w: r.w, dir: filepath.Join(dirs["upper"], "team")}
+	upper.append("f.md")
+	r.hint("behind the mount's back")
+}
+
+func TestKernelQueueOverflow(t *testing.T) {
+	text, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
+	if err != nil {
+		t.Skipf("SKIP: the length of the queue is not known: %v", err)
+	}
+	queue, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || queue > 50_000 {
+		t.Skipf("SKIP: the queue is too long to be filled: %s", text)
+	}
+	p := newTap()
+	opts := quick()
+	opts.Open = p.open
+	r := newRig(t, opts)
+	r.calm()
+	held := make(chan struct{})
+	p.set(func() { p.held = held })
+	// The source stops reading after the next event; two events a file overflow
+	// the queue and what fsnotify has read ahead.
+	for i := range queue/2 + 5_000 {
+		r.write("f" + strconv.Itoa(i) + ".md")
+	}
+	r.mkdir("a/b")
+	r.write("a/b/f.md")
+	p.set(func() { p.held = nil })
+	close(held)
+	r.fullHint("the overflow")
+	r.proven("a directory made while events were lost", "a/b/f.md")
+}
