@@ -23,19 +23,46 @@ const applicationID = 0x746d6d64
 
 var errForeign = errors.New("this database belongs to another program")
 
+// scripts returns the names of the migrations in their order.
+func scripts() ([]string, error) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	slices.Sort(names)
+	return names, err
+}
+
+// checkSchema refuses a database that this release cannot bring up to date. It
+// only reads.
+func (s *Store) checkSchema() error {
+	names, err := scripts()
+	if err != nil {
+		return err
+	}
+	have, err := s.settledSchema()
+	if err == nil && have > len(names) {
+		err = fmt.Errorf("%w: schema %d, this one knows %d", store.ErrNewerSchema, have, len(names))
+	}
+	return err
+}
+
+// settledSchema is schemaVersion at one moment, while others may be at work on
+// a new database.
+func (s *Store) settledSchema() (have int, err error) {
+	_, err = transact(s.writer, beginRead, func() (err error) {
+		have, err = s.schemaVersion()
+		return err
+	})
+	return have, err
+}
+
 // migrate applies what is missing, each step in a transaction of its own.
 func (s *Store) migrate() error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
+	names, err := scripts()
 	if err != nil {
 		return err
 	}
-	slices.Sort(names)
-	have, err := s.schemaVersion()
+	have, err := s.settledSchema()
 	if err != nil {
 		return err
-	}
-	if have > len(names) {
-		return fmt.Errorf("%w: schema %d, this one knows %d", store.ErrNewerSchema, have, len(names))
 	}
 	for number := have; number < len(names); number++ {
 		if err := s.applyMigration(names[number], number); err != nil {
@@ -46,7 +73,7 @@ func (s *Store) migrate() error {
 }
 
 // schemaVersion returns the number of migrations applied. A database that is
-// neither empty nor ours is refused before anything is written to it.
+// neither empty nor ours is refused. It runs inside a transaction.
 func (s *Store) schemaVersion() (int, error) {
 	id, err := queryInt(s.writer, "PRAGMA application_id")
 	if err != nil {

@@ -96,15 +96,22 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	created, err := prepareFile(s.path)
+	created, err := createFile(s.path)
 	if err != nil {
 		return err
 	}
-	if s.writer, err = sqlite.OpenConn(s.path, sqlite.OpenReadWrite|sqlite.OpenWAL); err != nil {
+	if s.writer, err = sqlite.OpenConn(s.path, sqlite.OpenReadWrite); err != nil {
 		return err
 	}
 	s.writer.SetBusyTimeout(s.busy)
-	if err := requireWAL(s.writer); err != nil {
+	// Nothing is touched before it is known to be ours.
+	if err := s.checkSchema(); err != nil {
+		return err
+	}
+	if err := closeToOthers(s.path); err != nil {
+		return err
+	}
+	if err := useWAL(s.writer); err != nil {
 		return err
 	}
 	for _, pragma := range []string{"PRAGMA synchronous = FULL", "PRAGMA journal_size_limit = 67108864"} {
@@ -133,27 +140,39 @@ func (s *Store) open(ctx context.Context) error {
 	return err
 }
 
-// prepareFile makes sure that the database is a file that only its owner can
-// read. SQLite gives its side files the mode of the database.
-func prepareFile(path string) (created bool, err error) {
-	_, err = os.Lstat(path)
-	created = errors.Is(err, os.ErrNotExist)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+// createFile makes the database's file, if there is none, readable by its owner
+// alone. SQLite gives its side files the mode of the database.
+func createFile(path string) (created bool, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	info, err := file.Stat()
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		err = file.Chmod(0o600) // a copy that a restore by hand left open to all
-	}
-	return created, errors.Join(err, file.Close())
+	return true, file.Close()
 }
 
-// requireWAL refuses a file system on which SQLite falls back to another
-// journal without an error: readers would then block writers.
-func requireWAL(conn *sqlite.Conn) error {
+// closeToOthers takes away what a copy by hand may have left open to others.
+func closeToOthers(path string) error {
+	for _, side := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(path + side)
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(path+side, 0o600)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// useWAL turns on the write-ahead log. It refuses a file system on which SQLite
+// falls back to another journal without an error: readers would then block
+// writers.
+func useWAL(conn *sqlite.Conn) error {
 	mode := ""
-	err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+	err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = wal", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 		mode = stmt.ColumnText(0)
 		return nil
 	}})

@@ -88,13 +88,37 @@ func write(t *testing.T, path, content string) {
 
 func TestOpenLeavesAForeignDatabaseAlone(t *testing.T) {
 	dir := t.TempDir()
+	path := filepath.Join(dir, "teammemd.db")
 	rawDatabase(t, dir, "CREATE TABLE theirs (x)")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, path)
+	mode := modeOf(t, path)
 	if s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Dir: dir}); err == nil {
 		t.Fatal("opened", s.Close())
 	}
-	if got := rawDatabase(t, dir, "SELECT name FROM sqlite_schema"); len(got) != 1 {
-		t.Errorf("tables afterwards: %q", got)
+	if read(t, path) != before || modeOf(t, path) != mode {
+		t.Error("the database of another program was changed")
 	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func modeOf(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode()
 }
 
 func TestModes(t *testing.T) {
@@ -109,12 +133,8 @@ func TestModes(t *testing.T) {
 	wantModes := func() {
 		t.Helper()
 		for name, want := range map[string]os.FileMode{"": os.ModeDir | 0o700, "teammemd.db": 0o600, "teammemd.db-wal": 0o600, "teammemd.db-shm": 0o600, "server.lock": 0o600} {
-			info, err := os.Stat(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if info.Mode() != want {
-				t.Errorf("%q has mode %v, want %v", name, info.Mode(), want)
+			if got := modeOf(t, filepath.Join(dir, name)); got != want {
+				t.Errorf("%q has mode %v, want %v", name, got, want)
 			}
 		}
 	}
