@@ -24,6 +24,10 @@ const (
 
 	readers = 4
 
+	// switchPause is how long a new database is left to others before another
+	// try to switch its journal.
+	switchPause = 5 * time.Millisecond
+
 	// DefaultBusyTimeout is the default of [Options.BusyTimeout].
 	DefaultBusyTimeout = 5 * time.Second
 )
@@ -111,7 +115,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := closeToOthers(s.path); err != nil {
 		return err
 	}
-	if err := useWAL(s.writer); err != nil {
+	if err := s.useWAL(ctx); err != nil {
 		return err
 	}
 	for _, pragma := range []string{"PRAGMA synchronous = FULL", "PRAGMA journal_size_limit = 67108864"} {
@@ -170,16 +174,34 @@ func closeToOthers(path string) error {
 // useWAL turns on the write-ahead log. It refuses a file system on which SQLite
 // falls back to another journal without an error: readers would then block
 // writers.
-func useWAL(conn *sqlite.Conn) error {
-	mode := ""
-	err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = wal", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		mode = stmt.ColumnText(0)
-		return nil
-	}})
+func (s *Store) useWAL(ctx context.Context) error {
+	mode, err := s.switchToWAL(ctx)
 	if err == nil && mode != "wal" {
 		err = errors.New("this file system cannot hold a write-ahead log; use a local disk")
 	}
 	return err
+}
+
+// switchToWAL returns the journal mode that SQLite has afterwards. When several
+// processes open a new database, each holds a lock that the switch of the others
+// needs, so SQLite answers "busy" at once, whatever the timeout: we wait instead.
+func (s *Store) switchToWAL(ctx context.Context) (mode string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.busy)
+	defer cancel()
+	for {
+		err := sqlitex.ExecuteTransient(s.writer, "PRAGMA journal_mode = wal", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			mode = stmt.ColumnText(0)
+			return nil
+		}})
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			return mode, err
+		}
+		select {
+		case <-time.After(switchPause):
+		case <-ctx.Done():
+			return "", err
+		}
+	}
 }
 
 // Close waits for the write that is under way, lets the updates that still
