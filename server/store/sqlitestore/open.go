@@ -24,6 +24,9 @@ const (
 
 	readers = 4
 
+	// smallestDatabase is SQLite's smallest page, in bytes.
+	smallestDatabase = 512
+
 	// switchPause is how long a new database is left to others before another
 	// try to switch its journal.
 	switchPause = 5 * time.Millisecond
@@ -149,12 +152,25 @@ func (s *Store) open(ctx context.Context) error {
 func createFile(path string) (created bool, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return false, nil
+		return false, checkFile(path)
 	}
 	if err != nil {
 		return false, err
 	}
 	return true, file.Close()
+}
+
+// checkFile refuses a file that is too short for a database: SQLite takes it for
+// an empty one and writes over it. What is longer SQLite judges itself.
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if size := info.Size(); info.Mode().IsRegular() && size > 0 && size < smallestDatabase {
+		return fmt.Errorf("file is not a database: it has only %d bytes", size)
+	}
+	return nil
 }
 
 // closeToOthers takes away what a copy by hand may have left open to others.

@@ -35,6 +35,10 @@ func TestOpenRefuses(t *testing.T) {
 			t.Helper()
 			write(t, filepath.Join(dir, "teammemd.db"), strings.Repeat("no database at all\n", 100))
 		}, nil, "not a database"},
+		{"a short file", func(t *testing.T, dir string) {
+			t.Helper()
+			write(t, filepath.Join(dir, "teammemd.db"), "remember the milk")
+		}, nil, "not a database"},
 		{"a database of another program", func(t *testing.T, dir string) {
 			t.Helper()
 			rawDatabase(t, dir, "CREATE TABLE theirs (x)", "PRAGMA user_version = 1")
