@@ -121,7 +121,12 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.useWAL(ctx); err != nil {
 		return err
 	}
-	for _, pragma := range []string{"PRAGMA synchronous = FULL", "PRAGMA journal_size_limit = 67108864"} {
+	for _, pragma := range []string{
+		"PRAGMA synchronous = FULL",
+		// On macOS a plain fsync leaves the data in the drive's cache.
+		"PRAGMA fullfsync = ON", "PRAGMA checkpoint_fullfsync = ON",
+		"PRAGMA journal_size_limit = 67108864",
+	} {
 		if err := sqlitex.ExecuteTransient(s.writer, pragma, nil); err != nil {
 			return err
 		}
