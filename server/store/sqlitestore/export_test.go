@@ -28,6 +28,13 @@ func (s *Store) LimitGrowth(pages int) error {
 	return sqlitex.ExecuteTransient(s.writer, fmt.Sprintf("PRAGMA max_page_count = %d", limit), nil)
 }
 
+// Pragma returns a setting of the writer's connection.
+func (s *Store) Pragma(name string) (int, error) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	return queryInt(s.writer, "PRAGMA "+name)
+}
+
 // QueueLength returns how many updates wait that nobody writes yet.
 func (s *Store) QueueLength() int {
 	s.queue.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,6 +140,37 @@ func TestADecideThatEndsItsGoroutine(t *testing.T) {
 	head, err := s.Update(t.Context(), acme, putting("a.md", "one"))
 	if err != nil || head.Version != 1 {
 		t.Errorf("the next update: %+v, %v", head, err)
+	}
+}
+
+// A decide that ends the goroutine which leads a group (a test's Fatal does)
+// takes nobody with it.
+func TestALeaderThatEndsAnswersItsGroup(t *testing.T) {
+	s := serve(t, t.TempDir())
+	release := hold(t, s)
+	var all sync.WaitGroup
+	var answered atomic.Int64
+	for i := range 9 {
+		all.Go(func() {
+			_, _ = s.Update(context.Background(), acme, func(store.Tx) (store.Change, error) {
+				if i == 4 {
+					runtime.Goexit()
+				}
+				return change(fmt.Sprintf("%d.md", i), "x"), nil
+			})
+			answered.Add(1)
+		})
+		waitForQueue(s, i+1)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	if got := answered.Load(); got != 8 {
+		t.Errorf("%d calls returned, want all but the one that led", got)
+	}
+	if _, err := s.Update(t.Context(), acme, putting("after.md", "x")); err != nil {
+		t.Errorf("the next update: %v", err)
 	}
 }
 

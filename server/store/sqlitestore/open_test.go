@@ -189,6 +189,14 @@ func openTogether(t *testing.T, dir string) {
 	}
 }
 
+// No test can pull the plug, so this one looks at what the promise hangs on.
+func TestWritesAreSynced(t *testing.T) {
+	const full = 2
+	if got, err := serve(t, t.TempDir()).Pragma("synchronous"); err != nil || got != full {
+		t.Errorf("synchronous = %d, %v; want %d", got, err, full)
+	}
+}
+
 func TestCloseTwice(t *testing.T) {
 	s := serve(t, t.TempDir())
 	for range 3 {

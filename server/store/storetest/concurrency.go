@@ -196,10 +196,10 @@ var lifecycle = map[string]func(*suite){
 		if err := <-closed; err != nil {
 			s.Errorf("closing: %v", err)
 		}
+		all.Wait()
 		if err := <-first; err == nil {
 			written = append(written, key("first.md"))
 		}
-		all.Wait()
 		gone := s.store
 		s.store = nil
 		if _, err := gone.Update(s.Context(), acme, deciding(changeOf(put("late.md", "x")))); err == nil {

@@ -81,9 +81,13 @@ func (m *model) versions(k api.Key) (out []store.Version) {
 
 // checkModel lets random histories run against the store and the model.
 func checkModel(s *suite) {
-	run := 0
+	run, failed := 0, false
 	rapid.Check(s.T, func(t *rapid.T) {
-		run++
+		if run++; run > modelRuns && !failed {
+			return
+		}
+		passed := false
+		defer func() { failed = failed || !passed }() // a failure is run again, to make it small
 		r := repo(fmt.Sprintf("model/run-%d", run))
 		m := &model{live: map[string]store.Item{}, tombs: map[string]uint64{}, bodies: map[api.Checksum]string{}}
 		t.Repeat(map[string]func(*rapid.T){
@@ -96,6 +100,7 @@ func checkModel(s *suite) {
 			},
 			"": func(t *rapid.T) { s.compare(t, r, m) },
 		})
+		passed = true
 	})
 }
 
@@ -156,6 +161,12 @@ func (s *suite) compare(t *rapid.T, r api.Repo, m *model) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if diff := diffOf(m.head(r, head.Epoch), head); diff != "" {
+		t.Fatalf("head (-want +got):\n%s", diff)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "look closer") > 0 {
+		return
+	}
 	sums := []api.Checksum{api.SumString("never")}
 	for sum := range m.bodies {
 		sums = append(sums, sum)
@@ -170,7 +181,7 @@ func (s *suite) compare(t *rapid.T, r api.Repo, m *model) {
 		t.Fatal(err)
 	}
 	for what, diff := range map[string]string{
-		"head": diffOf(m.head(r, head.Epoch), head), "bodies": diffOf(m.bodies, bodies), "history": diffOf(m.versions(k), history),
+		"bodies": diffOf(m.bodies, bodies), "history": diffOf(m.versions(k), history),
 	} {
 		if diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", what, diff)
