@@ -2,6 +2,8 @@ package sqlitestore_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,4 +111,34 @@ func BenchmarkBodies(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkDisk is the limit beside BenchmarkPut: 80 KB appended to a file that
+// has room already, and one sync.
+func BenchmarkDisk(b *testing.B) {
+	file, err := os.Create(filepath.Join(b.TempDir(), "log"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	const room = 64
+	block := make([]byte, 80<<10)
+	for i := range room {
+		if _, err := file.WriteAt(block, int64(i*len(block))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var took []time.Duration
+	for i := 0; b.Loop(); i++ {
+		begun := time.Now()
+		if _, err := file.WriteAt(block, int64(i%room*len(block))); err != nil {
+			b.Fatal(err)
+		}
+		if err := file.Sync(); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(begun))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 }

@@ -19,23 +19,30 @@ func (s *Store) Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) 
 	}
 	bodies := make(map[api.Checksum]string, len(sums))
 	err = s.readConn(ctx, func(conn *sqlite.Conn) error {
-		for _, sum := range sums {
-			if _, have := bodies[sum]; have {
-				continue
-			}
-			if err := sqlitex.Execute(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", &sqlitex.ExecOptions{
-				Args:       []any{id, sum[:]},
-				ResultFunc: func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil },
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
+		// One transaction: taking and leaving a snapshot for each content would
+		// cost more than reading it.
+		_, err := transact(conn, beginRead, func() error { return loadBodies(conn, id, sums, bodies) })
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading contents of %q: %w", repo, err)
 	}
 	return bodies, nil
+}
+
+func loadBodies(conn *sqlite.Conn, repo int64, sums []api.Checksum, bodies map[api.Checksum]string) error {
+	for _, sum := range sums {
+		if _, have := bodies[sum]; have {
+			continue
+		}
+		if err := sqlitex.Execute(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", &sqlitex.ExecOptions{
+			Args:       []any{repo, sum[:]},
+			ResultFunc: func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil },
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const versionColumns = "key, version, op, sum, bytes, at_ms, token, person, device, agent, session, rules, redacted"
