@@ -146,7 +146,7 @@ func TestRoles(t *testing.T) {
 			t.Errorf("ParseRole(%q) = %v, %v", role, got, err)
 		}
 	}
-	if !(api.Reader < api.Writer && api.Writer < api.Maintainer && api.Maintainer < api.Admin) {
+	if api.Reader >= api.Writer || api.Writer >= api.Maintainer || api.Maintainer >= api.Admin {
 		t.Error("roles are not ordered")
 	}
 	for _, bad := range []string{"", "none", "owner", "Reader"} {

@@ -305,7 +305,7 @@ func TestLongPollForTheFirstWrite(t *testing.T) {
 }
 
 func TestLongPollOfRevokedTokenEnds(t *testing.T) {
-	w := newWorld(t, options{})
+	w := newWorld(t, options{server: func(o *server.Options) { o.MaxStreams = 1 }})
 	token, secret, err := w.auth.Create(t.Context(), "ci", "*", api.Writer, time.Time{})
 	if err != nil {
 		t.Fatal(err)
@@ -313,12 +313,25 @@ func TestLongPollOfRevokedTokenEnds(t *testing.T) {
 	w.put(secret, "acme/a", entries{"k": "1"})
 	answers := make(chan answer, 1)
 	go func() {
-		a, err := w.try(request{path: memory("acme/a", "wait=25&after=1"), token: secret})
-		if err != nil {
-			t.Error(err)
+		for {
+			a, err := w.try(request{path: memory("acme/a", "wait=25&after=1"), token: secret})
+			if err != nil {
+				t.Error(err)
+			}
+			if a.status != http.StatusTooManyRequests { // while a probe below holds the stream
+				answers <- a
+				return
+			}
 		}
-		answers <- a
 	}()
+	// While the poll holds the one stream that there may be, a second is refused.
+	for w.do(request{path: memory("acme/a", "wait=1&after=0"), token: secret}).status != http.StatusTooManyRequests {
+		select {
+		case a := <-answers:
+			t.Fatalf("the poll did not wait: %d", a.status)
+		default:
+		}
+	}
 	if err := w.auth.Revoke(t.Context(), token.ID); err != nil {
 		t.Fatal(err)
 	}

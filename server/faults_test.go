@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -225,7 +226,7 @@ func TestCredentialsOut(t *testing.T) {
 }
 
 func TestAccessLog(t *testing.T) {
-	w := newWorld(t, options{})
+	w := newWorld(t, options{level: slog.LevelDebug})
 	token := w.token("*", api.Writer)
 	w.put(token, "secret-project/x", entries{"k": "words of an entry"})
 	w.do(request{path: "/words-of-a-client", token: token})

@@ -58,6 +58,7 @@ type options struct {
 	store  func(store.Backend) store.Backend // wraps the real one
 	core   func(*core.Options)
 	server func(*server.Options)
+	level  slog.Level // of the log; info unless given
 }
 
 func newWorld(tb testing.TB, o options) *world {
@@ -67,7 +68,7 @@ func newWorld(tb testing.TB, o options) *world {
 	if o.store != nil {
 		w.backend = o.store(w.backend)
 	}
-	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: o.level}))
 	w.auth = auth.New(w.backend, auth.Options{Log: log})
 	co := core.Options{Store: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
 	if o.core != nil {

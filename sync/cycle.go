@@ -284,8 +284,10 @@ func (c *Core) carry(now time.Time, key api.Key, f Facts, action Action) {
 	case Forget:
 		c.remember(key, api.Base{})
 	case HoldForgotten:
-		cy.held[key] = Held{Key: key, Path: key.String(), Reason: api.HeldForgottenOnServer,
-			Detail: "the team retired this key, and this text is not one that the server has seen"}
+		cy.held[key] = Held{
+			Key: key, Path: key.String(), Reason: api.HeldForgottenOnServer,
+			Detail: "the team retired this key, and this text is not one that the server has seen",
+		}
 	case HoldBad:
 		cy.held[key] = c.badHold(key)
 	case Bury:
@@ -305,8 +307,10 @@ func (c *Core) carry(now time.Time, key api.Key, f Facts, action Action) {
 
 // badHold describes a content of the server that is kept away from agents.
 func (c *Core) badHold(key api.Key) Held {
-	return Held{Key: key, Path: key.String(), Reason: api.HeldSecretOnServer,
-		Detail: "the server's text holds what looks like a secret; it was not written here"}
+	return Held{
+		Key: key, Path: key.String(), Reason: api.HeldSecretOnServer,
+		Detail: "the server's text holds what looks like a secret; it was not written here",
+	}
 }
 
 // absentLongEnough reports whether a deleted file may be restored: editors that
@@ -345,8 +349,10 @@ func (c *Core) emptied(now time.Time, key api.Key) (Held, bool) {
 		return Held{}, false
 	}
 	c.recheckBy(seen.at.Add(c.timing.EmptyHold))
-	return Held{Key: key, Path: key.String(), Reason: api.HeldEmpty,
-		Detail: "the file had text and is empty now; it counts as an edit after a minute"}, true
+	return Held{
+		Key: key, Path: key.String(), Reason: api.HeldEmpty,
+		Detail: "the file had text and is empty now; it counts as an edit after a minute",
+	}, true
 }
 
 // recheckBy wants another cycle at a time.

@@ -104,27 +104,32 @@ const syncTries = 6
 // moved. The error is ctx's; what went wrong in the cycle is in the report.
 func (e *Engine) Sync(ctx context.Context, mode Mode) (Report, error) {
 	mode.Manual = true
-	var total Report
-	for try := range syncTries {
-		w := &waiter{mode: mode, done: make(chan Report, 1)}
-		e.mu.Lock()
-		e.waiters = append(e.waiters, w)
-		e.mu.Unlock()
-		e.post(nil)
-		select {
-		case <-ctx.Done():
-			return total, context.Cause(ctx)
-		case r := <-w.done:
-			total = addUp(total, r)
-		}
-		if !total.Again || mode.DryRun || total.Err != nil || try == syncTries-1 {
+	total, err := e.ask(ctx, mode)
+	for try := 1; err == nil && try < syncTries && total.Again && total.Err == nil && !mode.DryRun; try++ {
+		if err = pause(ctx, e.opts.Timing.withDefaults().settle()/4); err != nil {
 			break
 		}
-		if err := pause(ctx, e.opts.Timing.withDefaults().settle()/4); err != nil {
-			return total, err
+		var next Report
+		if next, err = e.ask(ctx, mode); err == nil {
+			total = addUp(total, next)
 		}
 	}
-	return total, nil
+	return total, err
+}
+
+// ask waits for one cycle.
+func (e *Engine) ask(ctx context.Context, mode Mode) (Report, error) {
+	w := &waiter{mode: mode, done: make(chan Report, 1)}
+	e.mu.Lock()
+	e.waiters = append(e.waiters, w)
+	e.mu.Unlock()
+	e.post(nil)
+	select {
+	case <-ctx.Done():
+		return Report{}, context.Cause(ctx)
+	case r := <-w.done:
+		return r, nil
+	}
 }
 
 // addUp returns the later report with the movements of both.
@@ -288,7 +293,8 @@ func (e *Engine) flush(ctx context.Context, core *Core) {
 func (e *Engine) follow(ctx context.Context) {
 	wait := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(time.Second), backoff.WithRandomizationFactor(1),
-		backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0))
+		backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0),
+	)
 	for ctx.Err() == nil {
 		up := false
 		err := e.opts.Remote.Follow(ctx, func(at api.Position) {

@@ -16,13 +16,6 @@ import (
 
 func onDemand(o *teamsync.Options) { o.OnDemand = true }
 
-// inBubble runs a test over a fake clock.
-func inBubble(t *testing.T, run func(*testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, run)
-}
-
 // pass lets fake time go by, and everything that it wakes come to rest.
 func pass(d time.Duration) {
 	<-time.After(d)
@@ -30,7 +23,8 @@ func pass(d time.Duration) {
 }
 
 func TestOneCycleBothWays(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("mine.md", "mine")
 		r.remote.set("theirs.md", "theirs")
@@ -56,7 +50,8 @@ func TestOneCycleBothWays(t *testing.T) {
 }
 
 func TestModes(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("mine.md", "mine")
 		r.remote.set("theirs.md", "theirs")
@@ -78,7 +73,8 @@ func TestModes(t *testing.T) {
 }
 
 func TestConflictKeepsBothTexts(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "base")
 		stop := r.start(t, onDemand)
@@ -100,7 +96,8 @@ func TestConflictKeepsBothTexts(t *testing.T) {
 }
 
 func TestDeletionIsRestoredAfterTheDebounce(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "text")
 		stop := r.start(t, nil)
@@ -123,7 +120,8 @@ func TestDeletionIsRestoredAfterTheDebounce(t *testing.T) {
 }
 
 func TestSecretsStayAndOthersGo(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "fine")
 		r.tree.write("b.md", "line one\nhush hush")
@@ -152,7 +150,8 @@ func TestSecretsStayAndOthersGo(t *testing.T) {
 }
 
 func TestSecretOnTheServerIsNotHandedOn(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.remote.set("a.md", "hush")
 		stop := r.start(t, onDemand)
@@ -171,7 +170,8 @@ func TestSecretOnTheServerIsNotHandedOn(t *testing.T) {
 }
 
 func TestRetiredKeys(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("same.md", "text")
 		r.tree.write("edited.md", "text")
@@ -199,7 +199,8 @@ func TestRetiredKeys(t *testing.T) {
 }
 
 func TestVerdictsAreIsolated(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		tests := map[string]func(batch api.Batch) error{
 			"named": func(batch api.Batch) error {
 				for _, o := range batch.Entries {
@@ -246,7 +247,8 @@ func TestVerdictsAreIsolated(t *testing.T) {
 }
 
 func TestLostRaceIsPlannedAgain(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "base")
 		stop := r.start(t, onDemand)
@@ -272,7 +274,8 @@ func TestLostRaceIsPlannedAgain(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "text")
 		stop := r.start(t, onDemand)
@@ -310,7 +313,8 @@ func TestStates(t *testing.T) {
 }
 
 func TestReaderStillReceives(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.remote.set("theirs.md", "theirs")
 		r.tree.write("mine.md", "mine")
@@ -332,7 +336,8 @@ func TestReaderStillReceives(t *testing.T) {
 func TestServerSetBackStopsEverything(t *testing.T) {
 	for _, how := range []teamsync.Resolution{teamsync.AcceptServer, teamsync.Reupload} {
 		t.Run(string(how), func(t *testing.T) {
-			inBubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				r.tree.write("a.md", "old")
 				stop := r.start(t, onDemand)
@@ -370,7 +375,8 @@ func TestServerSetBackStopsEverything(t *testing.T) {
 }
 
 func TestDaemonHearsAndTells(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		stop := r.start(t, nil)
 		defer stop()
@@ -395,7 +401,8 @@ func TestDaemonHearsAndTells(t *testing.T) {
 }
 
 func TestPollsWithoutNotices(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.remote.before = func(call string, _ api.Batch) error {
 			if call == "follow" {
@@ -415,7 +422,8 @@ func TestPollsWithoutNotices(t *testing.T) {
 }
 
 func TestStopPushesWhatIsHere(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		stop := r.start(t, func(o *teamsync.Options) { o.Unsettled = func() bool { return true } })
 		synctest.Wait()
@@ -430,7 +438,8 @@ func TestStopPushesWhatIsHere(t *testing.T) {
 // TestMonthOffline keeps a server down for 30 days with edits every few hours:
 // bounded attempts, a handful of log lines, and everything arrives at its end.
 func TestMonthOffline(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		attempts := 0
 		r.remote.before = func(call string, _ api.Batch) error {
@@ -473,7 +482,8 @@ func TestMonthOffline(t *testing.T) {
 }
 
 func TestSyncEndsWithItsContext(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.engine = teamsync.New(teamsync.Options{Tree: r.tree, Remote: r.remote, State: r.state, Guard: guards{}, OnDemand: true})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -10,16 +10,16 @@ type Event interface{ event() }
 
 // What the outside says.
 type (
-	// Hinted: the directory settled after a change. Full asks for a reading
+	// Hinted says that the directory settled after a change. Full asks for a reading
 	// that trusts nothing remembered about files.
 	Hinted struct{ Full bool }
-	// Noticed: the server is at this position.
+	// Noticed says that the server is at this position.
 	Noticed struct{ At api.Position }
-	// Followed: whether a connection that brings notices is up.
+	// Followed says whether a connection that brings notices is up.
 	Followed struct{ Up bool }
-	// Asked: a person wants a cycle now.
+	// Asked says that a person wants a cycle now.
 	Asked struct{ Mode Mode }
-	// Ticked: the time that [Core.Wake] named has come.
+	// Ticked says that the time that [Core.Wake] named has come.
 	Ticked struct{}
 	// SetPaused stops cycles, or lets them go on.
 	SetPaused struct{ Paused bool }
@@ -154,8 +154,8 @@ type Resolution string
 
 // The resolutions.
 const (
-	// AcceptServer: every local text that differs becomes a saved copy.
+	// AcceptServer lets the server win: every local text that differs becomes a saved copy.
 	AcceptServer Resolution = "accept-server"
-	// Reupload: every local text that differs is pushed.
+	// Reupload lets this machine win: every local text that differs is pushed.
 	Reupload Resolution = "reupload"
 )

@@ -294,8 +294,8 @@ func (r *remote) Follow(ctx context.Context, notify func(api.Position)) error {
 type guards struct{}
 
 func (guards) Check(_ context.Context, k api.Key, content string) ([]api.Finding, error) {
-	if i := strings.Index(content, "hush"); i >= 0 {
-		return []api.Finding{{Key: k.String(), Line: 1 + strings.Count(content[:i], "\n"), Column: 1, Rule: "hush-rule", Tier: "block1", Reason: "it says hush"}}, nil
+	if before, _, found := strings.Cut(content, "hush"); found {
+		return []api.Finding{{Key: k.String(), Line: 1 + strings.Count(before, "\n"), Column: 1, Rule: "hush-rule", Tier: "block1", Reason: "it says hush"}}, nil
 	}
 	return nil, nil
 }

@@ -65,8 +65,10 @@ func (c *Core) onReceived(now time.Time, e Received) Effect {
 	}
 	cy.asking = nil
 	for _, bad := range e.Invalid {
-		cy.stray = append(cy.stray, Held{Path: bad, Reason: api.HeldBadName,
-			Detail: "the server's answer for this key failed its checks; ask its maintainer to look"})
+		cy.stray = append(cy.stray, Held{
+			Path: bad, Reason: api.HeldBadName,
+			Detail: "the server's answer for this key failed its checks; ask its maintainer to look",
+		})
 		if key, err := api.ParseKey(bad); err == nil {
 			delete(asked, key)
 		}
@@ -108,8 +110,10 @@ func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 		f.Base.Bad = api.Checksum{}
 	}
 	action := Plan(f)
-	placement := api.Placement{Key: key, Content: entry.Content, Sum: entry.Sum, Modified: entry.Modified,
-		Expect: f.Local, Known: known(f.Base, entry.Sum)}
+	placement := api.Placement{
+		Key: key, Content: entry.Content, Sum: entry.Sum, Modified: entry.Modified,
+		Expect: f.Local, Known: known(f.Base, entry.Sum),
+	}
 	switch action {
 	case Pull, Restore:
 	case Displace:

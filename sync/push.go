@@ -122,8 +122,10 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 
 func secretHold(key api.Key, findings []api.Finding) Held {
 	first := findings[0]
-	return Held{Key: key, Path: key.String(), Reason: api.HeldSecret, Detail: first.Reason,
-		Line: first.Line, Column: first.Column, Rule: first.Rule, Tier: first.Tier, More: len(findings) - 1}
+	return Held{
+		Key: key, Path: key.String(), Reason: api.HeldSecret, Detail: first.Reason,
+		Line: first.Line, Column: first.Column, Rule: first.Rule, Tier: first.Tier, More: len(findings) - 1,
+	}
 }
 
 func (c *Core) onSent(now time.Time, e Sent) Effect {

@@ -173,8 +173,10 @@ func (c *Core) describe(now time.Time, err error) Report {
 	}
 	if c.view != nil {
 		for _, bad := range c.view.Invalid {
-			r.Held = append(r.Held, Held{Path: bad, Reason: api.HeldBadName,
-				Detail: "the server sent a key that is not safe to use as a path; ask its maintainer to retire it"})
+			r.Held = append(r.Held, Held{
+				Path: bad, Reason: api.HeldBadName,
+				Detail: "the server sent a key that is not safe to use as a path; ask its maintainer to retire it",
+			})
 		}
 	}
 	r.Held = append(r.Held, cy.stray...)

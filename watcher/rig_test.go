@@ -143,7 +143,7 @@ func (r *rig) calm() {
 		case <-r.w.Settled():
 		case <-deadline:
 			r.t.Fatal("hints do not stop")
-		case <-time.After(80 * time.Millisecond):
+		case <-time.After(40 * time.Millisecond):
 			if !r.w.Pending("root") {
 				return
 			}

@@ -74,8 +74,10 @@ func (a *app) configShow() error {
 		for _, root := range roots {
 			places = append(places, place{root.ID, root.Repo, root.Dir, root.Server})
 		}
-		return a.printJSON(map[string]any{"schema": schema, "settings": settings, "roots": places,
-			"paths": map[string]string{"config": m.paths.ConfigFile, "state": m.paths.StateDir, "data": m.paths.DataDir, "runtime": m.paths.RuntimeDir}})
+		return a.printJSON(map[string]any{
+			"schema": schema, "settings": settings, "roots": places,
+			"paths": map[string]string{"config": m.paths.ConfigFile, "state": m.paths.StateDir, "data": m.paths.DataDir, "runtime": m.paths.RuntimeDir},
+		})
 	}
 	a.printf("# %s\n", m.paths.ConfigFile)
 	if err := m.client.Show(a.out); err != nil {

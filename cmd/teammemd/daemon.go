@@ -312,18 +312,19 @@ func (d *daemon) Sync(ctx context.Context, req control.SyncRequest) (control.Roo
 		}
 		return control.RootReport{}, withHint(fmt.Errorf("%w: the daemon does not know this root yet", api.ErrUsage), "send it SIGHUP, or start it again")
 	}
+	root.prepare(req)
 	report, err := root.engine.Sync(ctx, modeOf(req))
 	if err != nil {
 		return control.RootReport{}, err
 	}
-	return root.describe(report)
+	return root.describe(ctx, report)
 }
 
 // Status returns the state of all roots.
-func (d *daemon) Status(context.Context) (control.Status, error) {
+func (d *daemon) Status(ctx context.Context) (control.Status, error) {
 	status := control.Status{Schema: schema}
 	for _, root := range d.live() {
-		one, err := d.rootStatus(root)
+		one, err := d.rootStatus(ctx, root)
 		if err != nil {
 			return control.Status{}, err
 		}
@@ -339,9 +340,9 @@ func (d *daemon) Status(context.Context) (control.Status, error) {
 	return status, nil
 }
 
-func (d *daemon) rootStatus(root *liveRoot) (control.RootStatus, error) {
+func (d *daemon) rootStatus(ctx context.Context, root *liveRoot) (control.RootStatus, error) {
 	report := root.engine.Report()
-	described, err := root.describe(report)
+	described, err := root.describe(ctx, report)
 	if err != nil {
 		return control.RootStatus{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/config"
+	"github.com/teammem/teammemd/internal/gitrepo"
 )
 
 // machine is what the client's verbs know about this machine: its places, its
@@ -53,7 +54,7 @@ func (m machine) pick(args []string) ([]config.Root, error) {
 			"run 'teammemd up' in a checkout, or 'teammemd join URL'")
 	}
 	if len(args) > 0 {
-		root, ok := config.RootFor(roots, args[0])
+		root, ok := rootFor(roots, args[0])
 		if !ok {
 			return nil, withHint(fmt.Errorf("%w: %s belongs to no registered root", api.ErrUsage, args[0]),
 				"run 'teammemd init %s --server URL', or see 'teammemd status'", args[0])
@@ -61,11 +62,24 @@ func (m machine) pick(args []string) ([]config.Root, error) {
 		return []config.Root{root}, nil
 	}
 	if dir, err := os.Getwd(); err == nil {
-		if root, ok := config.RootFor(roots, dir); ok {
+		if root, ok := rootFor(roots, dir); ok {
 			return []config.Root{root}, nil
 		}
 	}
 	return roots, nil
+}
+
+// rootFor is [config.RootFor] that knows linked worktrees: they share the root of
+// their main checkout.
+func rootFor(roots []config.Root, path string) (config.Root, bool) {
+	if root, ok := config.RootFor(roots, path); ok {
+		return root, true
+	}
+	info, _ := gitrepo.Find(path) // without a repository there is nothing more to try
+	if info.CanonicalRoot == "" {
+		return config.Root{}, false
+	}
+	return config.RootFor(roots, info.CanonicalRoot)
 }
 
 // one is pick for a verb that needs a single root.

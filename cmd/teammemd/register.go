@@ -148,7 +148,7 @@ func (a *app) checkout(root *config.Root, r registration, info gitrepo.Info, err
 	case err != nil && !named:
 		return err
 	}
-	root.Path = info.Root
+	root.Path = info.CanonicalRoot // linked worktrees share its memory
 	if root.Repo.IsZero() {
 		root.Repo = info.Repo
 		if info.Local {

@@ -53,6 +53,9 @@ func movedSince(r control.RootReport, before control.Moved) control.RootReport {
 
 // errorText is what a person may read of an error: one line.
 func errorText(err error) string {
+	if errors.Is(err, api.ErrServerChanged) {
+		return "the server was restored or replaced: nothing moves until you say which side is right: teammemd resume --accept-server, or --reupload"
+	}
 	var refusal *api.Error
 	if errors.As(err, &refusal) && refusal.Message != "" {
 		return oneLine(refusal.Message)

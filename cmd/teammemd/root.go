@@ -28,6 +28,7 @@ type openRoot struct {
 	tree   *memdir.Tree
 	remote *remote.Client
 	engine *teamsync.Engine
+	names  maskedNames
 }
 
 // rootOptions say how a root is opened.
@@ -79,7 +80,7 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	if err != nil {
 		return nil, err
 	}
-	r := &openRoot{Root: root, state: state, tree: tree, remote: server}
+	r := &openRoot{Root: root, state: state, tree: tree, remote: server, names: maskedNames{scanner: o.scanner}}
 	r.engine = teamsync.New(teamsync.Options{
 		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner},
 		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
@@ -161,18 +162,27 @@ func makeTeamDir(dir string) error {
 }
 
 // cycleOnce runs one manual cycle of a root without a daemon.
-func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions, mode teamsync.Mode) (control.RootReport, error) {
+func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions, req control.SyncRequest) (control.RootReport, error) {
 	o.onDemand = true
 	begun := time.Now()
 	r, err := m.open(ctx, root, o)
 	if err != nil {
 		return control.RootReport{}, err
 	}
-	report, err := r.cycle(ctx, mode)
+	r.prepare(req)
+	report, err := r.cycle(ctx, modeOf(req))
+	err = errors.Join(err, r.tree.Recover(ctx)) // what was displaced a moment ago is looked at once more
 	if err == nil {
 		report.DurationMS = time.Since(begun).Milliseconds()
 	}
 	return report, errors.Join(err, r.close())
+}
+
+// prepare passes on a person's word about a server that was set back.
+func (r *openRoot) prepare(req control.SyncRequest) {
+	if req.Resolve != "" {
+		r.engine.Resolve(teamsync.Resolution(req.Resolve))
+	}
 }
 
 // cycle runs the engine just long enough for one manual cycle.
@@ -201,14 +211,15 @@ func (r *openRoot) cycle(ctx context.Context, mode teamsync.Mode) (control.RootR
 			return control.RootReport{}, err
 		}
 	}
-	return r.describe(report)
+	return r.describe(ctx, report)
 }
 
 // describe completes a report by the conflicts that wait on this machine.
-func (r *openRoot) describe(report teamsync.Report) (control.RootReport, error) {
+func (r *openRoot) describe(ctx context.Context, report teamsync.Report) (control.RootReport, error) {
 	conflicts, err := unread(r.state)
 	if err != nil {
 		return control.RootReport{}, err
 	}
+	report.Held = r.names.mask(ctx, report.Held)
 	return reportOf(r.Root, report, conflicts), nil
 }

@@ -89,7 +89,7 @@ func (a *app) syncRoot(ctx context.Context, m machine, root config.Root, req con
 	if !errors.Is(err, control.ErrNotRunning) {
 		return control.RootReport{}, err
 	}
-	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: a.log(m)}, modeOf(req))
+	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: a.log(m)}, req)
 }
 
 // modeOf translates what travels over the socket.

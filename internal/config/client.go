@@ -69,7 +69,8 @@ func fillZero(ptr, defaults any) {
 }
 
 // LoadClient returns the client's effective configuration. The error is a
-// [ProblemErrors] and wraps [api.ErrConfig].
+// [ProblemErrors] and wraps [api.ErrConfig]; what is returned beside it is fit to
+// be shown, not to be used.
 func LoadClient(in Input) (Effective[Client], error) {
 	var c Client
 	rows, err := load(&c, in, rules{defaults: clientDefaults(), check: func() []fault { return c.faults() }})

@@ -128,4 +128,7 @@ type SyncRequest struct {
 	Mode Mode   `json:"mode,omitempty"`
 	// DryRun reports what would be done.
 	DryRun bool `json:"dry_run,omitempty"`
+	// Resolve says how to go on after the server was restored or replaced:
+	// "accept-server" or "reupload".
+	Resolve string `json:"resolve,omitempty"`
 }

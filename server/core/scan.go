@@ -76,7 +76,9 @@ func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Ch
 	var faults []fault
 	for _, f := range found {
 		if f.Tier != tierWarn {
-			f.Key = key
+			if f.Key == "" {
+				f.Key = key // else the scanner has masked what it found in the key itself
+			}
 			faults = append(faults, fault{api.ErrSecretFound, f})
 		}
 	}

@@ -50,6 +50,7 @@ func TestCrashChild(t *testing.T) {
 		t.Log(placed)
 	}
 	t.Log(tree.Retire(t.Context(), key(t, "retired.md"), []api.Checksum{api.SumString("retired")}))
+	t.Log(tree.Recover(t.Context())) // what lingers goes now
 }
 
 func crashTree(t *testing.T, base string, state *statedir.Dir) *memdir.Tree {
@@ -240,4 +241,55 @@ func (w *crashed) isSaved(content string) bool {
 		w.Fatal(err)
 	}
 	return slices.ContainsFunc(copies, func(c statedir.Copy) bool { return c.Sum == api.SumString(content) })
+}
+
+// TestDurableOrder reads the order of the system calls, which no kill of a
+// process can test: a power loss would.
+func TestDurableOrder(t *testing.T) {
+	requireStrace(t)
+	w := crashWorld(t)
+	trace := filepath.Join(w.base, "trace")
+	cmd := exec.CommandContext(t.Context(), "strace", "-f", "-y", "-qq", "-o", trace,
+		"-e", "trace=fsync,renameat,renameat2,unlinkat", os.Args[0], "-test.run=^TestCrashChild$")
+	cmd.Env = append(os.Environ(), crashBase+"="+w.base, "GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	index := func(what string, from int, parts ...string) int {
+		t.Helper()
+		for i := from; i < len(lines); i++ {
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(lines[i], part) }) {
+				return i
+			}
+		}
+		t.Fatalf("no %s from line %d on:\n%s", what, from, text)
+		return 0
+	}
+	const staging, team = "/state/staging>", "/team>"
+	written := index("fsync of a temporary file", 0, "fsync(", "/staging/w-")
+	named := index("renaming of it", written, "renameat(", "\"w-", "\"x-")
+	prepared := index("fsync of the staging directory", named, "fsync(", staging)
+	swapped := index("exchange", prepared, "renameat2(", "edited.md", "RENAME_EXCHANGE")
+	saved := index("saved copy", swapped, "renameat(", "/saved/", ".json")
+	kept := index("fsync of the saved copies", saved, "fsync(", "/state/saved>")
+	placed := index("fsync of the tree", kept, "fsync(", team)
+	if gone := index("removal of a displaced file", 0, "unlinkat(", "\"x-"); gone < placed {
+		t.Errorf("a displaced file was removed in line %d, before all was durable in line %d:\n%s", gone, placed, text)
+	}
+	for i := range swapped {
+		if strings.Contains(lines[i], "renameat2(") {
+			if i < prepared {
+				t.Errorf("line %d enters the tree before the staging directory is durable:\n%s", i, text)
+			}
+		}
+	}
+	// Each of the four contents and both copies, with their descriptions.
+	if n := strings.Count(string(text), "/staging/w-"); n < 4 {
+		t.Errorf("%d contents were synced, want 4:\n%s", n, text)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -48,6 +49,10 @@ func (t *Tree) examine(s *staging, name string) (exhibit, error) {
 		return exhibit{mark: m, held: cmp.Or(held, t.tooLarge(m.size))}, nil
 	}
 	f, err := s.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		// What cannot be read cannot be saved, so it must not be displaced.
+		return exhibit{mark: m, held: unreadable(err)}, nil
+	}
 	if err != nil {
 		return exhibit{}, fmt.Errorf("inspecting a displaced file: %w", err)
 	}

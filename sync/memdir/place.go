@@ -159,7 +159,7 @@ func (t *Tree) prepare(ctx context.Context, p *pool, m *move) (done bool, err er
 	if held := unfit(info, links); held != nil {
 		return false, held
 	}
-	m.mode, m.exists = info.Mode().Perm(), true
+	m.mode, m.exists = info.Mode().Perm()|0o400, true // what we cannot read back we cannot verify
 	m.lively = time.Since(before.changed(time.Now())) < lively && t.cache[at.rel()].mark != before
 	if before.size == int64(len(m.Content)) {
 		same, err := at.holds(before, m.Sum)

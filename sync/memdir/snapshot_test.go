@@ -194,22 +194,6 @@ func TestPlacedFileIsSettledAtOnce(t *testing.T) {
 	diff(t, "held", held(w.snapshot(api.Reading{Settle: time.Hour})), map[string]api.Reason{"a.md": api.HeldUnstable})
 }
 
-// A second save within one tick of the clock, of the same size, must be seen.
-func TestYoungFilesAreReadAgain(t *testing.T) {
-	w := newWorld(t)
-	w.write("a.md", "aaaa")
-	w.snapshot(settled)
-	before, err := os.Stat(w.path("a.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.write("a.md", "bbbb")
-	if err := os.Chtimes(w.path("a.md"), before.ModTime(), before.ModTime()); err != nil {
-		t.Fatal(err)
-	}
-	diff(t, "files", files(w.snapshot(settled)), sums(map[string]string{"a.md": "bbbb"}))
-}
-
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	w.write("max.md", strings.Repeat("x", api.MaxEntryBytes))

@@ -83,7 +83,7 @@ func (t *Tree) openStaging(root *dir) (*staging, error) {
 // absent and not to be created.
 func openStaging(path string, create bool) (*staging, error) {
 	if create {
-		if err := os.MkdirAll(path, 0o700); err != nil {
+		if err := makeStaging(path); err != nil {
 			return nil, fmt.Errorf("creating staging directory: %w", err)
 		}
 	}
@@ -104,6 +104,22 @@ func openStaging(path string, create bool) (*staging, error) {
 	}
 	m, _ := markOf(info)
 	return &staging{dir: d, path: path, device: m.dev}, nil
+}
+
+// makeStaging creates the directory unless it is there. Its name is durable
+// before a displaced file is in it.
+func makeStaging(path string) error {
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.MkdirAll(path, 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	return atomicfile.SyncPath(filepath.Dir(path))
 }
 
 // close releases the directory. One beside the root goes when it is empty.

@@ -148,44 +148,56 @@ func (c *Client) setActor(h http.Header) {
 	}
 }
 
-// do sends a request within [api.ClientTimeout] and returns the answer with its
-// body read. Transport errors are [api.ErrOffline].
-func (c *Client) do(req *http.Request) (*http.Response, []byte, error) {
+// answer is a response whose body was read and closed.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// isOurs reports whether the answer came from a server with our additions.
+func (a *answer) isOurs() bool { return a.header.Get(api.HeaderProtocol) != "" }
+
+// mediaType is the content type without its parameters.
+func (a *answer) mediaType() string {
+	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	return kind
+}
+
+// do sends a request within [api.ClientTimeout]. Transport errors are
+// [api.ErrOffline].
+func (c *Client) do(req *http.Request) (*answer, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), api.ClientTimeout)
 	defer cancel()
 	resp, err := c.http.Do(req.WithContext(ctx))
 	if err != nil {
-		return nil, nil, offline(err)
+		return nil, offline(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: the answer broke off", api.ErrOffline)
+		return nil, fmt.Errorf("%w: the answer broke off", api.ErrOffline)
 	}
 	if len(body) > maxAnswerBytes {
-		return nil, nil, fmt.Errorf("%w: the answer is larger than %d bytes", api.ErrBadAnswer, maxAnswerBytes)
+		return nil, fmt.Errorf("%w: the answer is larger than %d bytes", api.ErrBadAnswer, maxAnswerBytes)
 	}
-	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusNotModified {
-		c.ours.Store(isOurs(resp))
+	a := &answer{resp.StatusCode, resp.Header, body}
+	if a.status == http.StatusOK || a.status == http.StatusNotModified {
+		c.ours.Store(a.isOurs())
 	}
-	return resp, body, nil
+	return a, nil
 }
-
-// isOurs reports whether the answer came from a server with our additions.
-func isOurs(resp *http.Response) bool { return resp.Header.Get(api.HeaderProtocol) != "" }
 
 // offline describes a transport error without the URL, which may hold a repo's
 // name that does not belong in logs of other people.
 func offline(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
 	if errors.Is(err, api.ErrSignedOut) || errors.Is(err, api.ErrConfig) {
 		return err // from the token's source: the server was never asked
 	}
-	var token *oauth2.RetrieveError
-	if errors.As(err, &token) {
+	if _, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Errorf("%w: the sign-in could not be renewed", api.ErrSignedOut)
 	}
 	return fmt.Errorf("%w: %w", api.ErrOffline, err)
@@ -193,26 +205,24 @@ func offline(err error) error {
 
 // call sends a request and decodes a 200 into out. Every other status is an
 // error; a 304 is reported by status alone.
-func (c *Client) call(req *http.Request, out any) (*http.Response, error) {
-	resp, body, err := c.do(req)
+func (c *Client) call(req *http.Request, out any) (*answer, error) {
+	a, err := c.do(req)
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusNotModified {
-		return resp, nil
+	if a.status == http.StatusNotModified {
+		return a, nil
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	isJSON := kind == "application/json"
-	if resp.StatusCode != http.StatusOK {
-		return nil, refusal(resp, body, isJSON)
+	if a.status != http.StatusOK {
+		return nil, refusal(a)
 	}
-	if !isJSON {
+	if kind := a.mediaType(); kind != "application/json" {
 		return nil, fmt.Errorf("%w: it sent %s instead of JSON; a proxy or sign-in page may be in between", api.ErrBadAnswer, describe(kind))
 	}
-	if err := json.Unmarshal(body, out); err != nil {
+	if err := json.Unmarshal(a.body, out); err != nil {
 		return nil, fmt.Errorf("%w: its JSON is damaged or of another kind", api.ErrBadAnswer)
 	}
-	return resp, nil
+	return a, nil
 }
 
 func describe(kind string) string {
@@ -223,18 +233,19 @@ func describe(kind string) string {
 }
 
 // refusal turns an answer that is no 200 into an error.
-func refusal(resp *http.Response, body []byte, isJSON bool) error {
+func refusal(a *answer) error {
+	isJSON := a.mediaType() == "application/json"
 	var wire api.ErrorBody
 	if isJSON {
-		_ = json.Unmarshal(body, &wire) // a damaged body leaves the status, which is enough
+		_ = json.Unmarshal(a.body, &wire) // a damaged body leaves the status, which is enough
 	}
-	if !isJSON && resp.StatusCode < 500 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusTooManyRequests {
+	if !isJSON && a.status < 500 && a.status != http.StatusUnauthorized && a.status != http.StatusTooManyRequests {
 		// Our statuses come with JSON. Without it somebody else is talking, and a
 		// 404 of a proxy must not read as "no data yet".
-		return fmt.Errorf("%w: it answered status %d without JSON; a proxy may be in between", api.ErrBadAnswer, resp.StatusCode)
+		return fmt.Errorf("%w: it answered status %d without JSON; a proxy may be in between", api.ErrBadAnswer, a.status)
 	}
-	e := api.FromWire(resp.StatusCode, wire)
-	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	e := api.FromWire(a.status, wire)
+	e.RetryAfter = retryAfter(a.header.Get("Retry-After"), time.Now())
 	return e
 }
 

@@ -56,7 +56,7 @@ func (c *Client) followStream(ctx context.Context, notify func(api.Position)) er
 	if resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // only for its error code
 		if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden || resp.StatusCode >= 500 {
-			return refusal(resp, body, kind == "application/json")
+			return refusal(&answer{resp.StatusCode, resp.Header, body})
 		}
 		return errNoStream
 	}
@@ -88,8 +88,10 @@ func causeOr(ctx context.Context, err error) error {
 func (c *Client) followPolls(ctx context.Context, notify func(api.Position)) error {
 	at := api.Position{}
 	for first := true; ctx.Err() == nil; first = false {
-		query := url.Values{"repo": {c.repo.String()}, "view": {"hashes"},
-			"wait": {strconv.Itoa(int(api.MaxWait / time.Second))}, "after": {strconv.FormatUint(at.Version, 10)}, "epoch": {at.Epoch}}
+		query := url.Values{
+			"repo": {c.repo.String()}, "view": {"hashes"},
+			"wait": {strconv.Itoa(int(api.MaxWait / time.Second))}, "after": {strconv.FormatUint(at.Version, 10)}, "epoch": {at.Epoch},
+		}
 		if first {
 			query.Del("wait")
 		}
@@ -97,22 +99,22 @@ func (c *Client) followPolls(ctx context.Context, notify func(api.Position)) err
 		if err != nil {
 			return err
 		}
-		var answer api.HashesAnswer
+		var hashes api.HashesAnswer
 		asked := time.Now()
-		resp, err := c.call(req, &answer)
+		got, err := c.call(req, &hashes)
 		if err != nil {
 			return err
 		}
 		if !c.ours.Load() {
 			return api.ErrNotFound // a base server: it has no way to be followed
 		}
-		if resp.StatusCode == http.StatusNotModified {
+		if got.status == http.StatusNotModified {
 			if time.Since(asked) < time.Second && !first {
 				return fmt.Errorf("%w: the server does not hold questions open", api.ErrNotFound)
 			}
 			continue
 		}
-		at = api.Position{Epoch: answer.Epoch, Version: answer.Version}
+		at = api.Position{Epoch: hashes.Epoch, Version: hashes.Version}
 		notify(at)
 	}
 	return context.Cause(ctx)

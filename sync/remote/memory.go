@@ -27,24 +27,24 @@ func (c *Client) Hashes(ctx context.Context, known api.Checksum) (*api.View, err
 	if !known.IsZero() {
 		req.Header.Set("If-None-Match", `"`+known.String()+`"`)
 	}
-	var answer api.HashesAnswer
-	resp, err := c.call(req, &answer)
+	var hashes api.HashesAnswer
+	got, err := c.call(req, &hashes)
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusNotModified {
+	if got.status == http.StatusNotModified {
 		view := &api.View{NotModified: true}
-		view.Epoch, view.Version = parseState(resp.Header.Get(api.HeaderState))
+		view.Epoch, view.Version = parseState(got.header.Get(api.HeaderState))
 		return view, nil
 	}
 	// Base servers need not repeat the repo in this view.
-	if !answer.Repo.IsZero() && answer.Repo != c.repo {
+	if !hashes.Repo.IsZero() && hashes.Repo != c.repo {
 		return nil, fmt.Errorf("%w: it answered for another repo", api.ErrBadAnswer)
 	}
-	if answer.EntryChecksums == nil || answer.Checksum.IsZero() {
+	if hashes.EntryChecksums == nil || hashes.Checksum.IsZero() {
 		return nil, fmt.Errorf("%w: its hashes view has no checksums", api.ErrBadAnswer)
 	}
-	return view(answer, isOurs(resp)), nil
+	return view(hashes, got.isOurs()), nil
 }
 
 // view checks every key and sum of an answer.

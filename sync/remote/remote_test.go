@@ -88,7 +88,10 @@ func newWorld(t *testing.T) world {
 	return world{web.URL, secret, tokens}
 }
 
-func (w world) client(t *testing.T) *remote.Client { return dial(t, w.url, w.secret) }
+func (w world) client(t *testing.T) *remote.Client {
+	t.Helper()
+	return dial(t, w.url, w.secret)
+}
 
 func dial(t *testing.T, url, secret string) *remote.Client {
 	t.Helper()

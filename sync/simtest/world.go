@@ -2,12 +2,14 @@ package simtest
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +73,7 @@ func New(seed uint64, opts Options) (*World, error) {
 		w.keys = append(w.keys, key)
 	}
 	for i := range opts.Clients {
-		c := &client{name: fmt.Sprint(i), tree: map[api.Key]string{}, saved: map[api.Key][]string{}}
+		c := &client{name: strconv.Itoa(i), tree: map[api.Key]string{}, saved: map[api.Key][]string{}}
 		c.start(seed + uint64(i))
 		w.clients = append(w.clients, c)
 	}
@@ -79,7 +81,7 @@ func New(seed uint64, opts Options) (*World, error) {
 }
 
 // Trace identifies everything that happened, for comparing two runs.
-func (w *World) Trace() string { return fmt.Sprintf("%x", w.trace.Sum(nil)) }
+func (w *World) Trace() string { return hex.EncodeToString(w.trace.Sum(nil)) }
 
 // Run plays the history to its end and returns the first broken promise.
 func (w *World) Run() error {
@@ -348,7 +350,7 @@ func (w *World) checkConverged(c *client) error {
 			continue
 		}
 		if here != there || mine != theirs {
-			return fmt.Errorf("client %s has %q at %q, the server %q; it says %s %v", c.name, mine, key, theirs, report.Word, report.Err)
+			return fmt.Errorf("client %s has %q at %q, the server %q; it says %s, error %w", c.name, mine, key, theirs, report.Word, report.Err)
 		}
 	}
 	if report.Word != teamsync.InSync {

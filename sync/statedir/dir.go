@@ -1,9 +1,13 @@
 package statedir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/teammem/teammemd/internal/atomicfile"
 )
 
 const (
@@ -32,19 +36,36 @@ func Open(path string) (*Dir, error) {
 	return &Dir{path: path, journal: journal{path: filepath.Join(path, "journal")}}, nil
 }
 
-// ensureDir creates a private directory, or makes an existing one private.
+// ensureDir creates a private directory, durably, or makes an existing one
+// private.
 func ensureDir(path string) error {
-	if err := os.MkdirAll(path, dirMode); err != nil {
-		return err
-	}
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return makeDir(path)
+	}
 	if err != nil {
 		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%q is not a directory", path)
 	}
 	if info.Mode().Perm()&^dirMode == 0 {
 		return nil
 	}
 	return os.Chmod(path, dirMode)
+}
+
+func makeDir(path string) error {
+	parent := filepath.Dir(path)
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return atomicfile.SyncPath(parent)
 }
 
 // Path returns the directory's absolute path.

@@ -1,0 +1,219 @@
+package tests
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stopLimit bounds how long a process may take to stop.
+const stopLimit = 20 * time.Second
+
+// process is a long-running command of a machine. It ends with the test at the
+// latest.
+type process struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	stdout, stderr string // files
+	done           chan struct{}
+	killed         bool
+}
+
+// start starts the program and returns at once.
+func (m *machine) start(args ...string) *process {
+	m.t.Helper()
+	return m.startIn(m.work(), args...)
+}
+
+func (m *machine) startIn(dir string, args ...string) *process {
+	m.t.Helper()
+	out, err := os.CreateTemp(m.t.TempDir(), args[0]+"-stdout-")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	talk, err := os.Create(strings.Replace(out.Name(), "-stdout-", "-stderr-", 1))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	cmd := exec.Command(m.bin, args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, m.env(), out, talk
+	err = cmd.Start()
+	_, _ = out.Close(), talk.Close() // the process has its own
+	if err != nil {
+		m.t.Fatalf("starting %q: %v", args, err)
+	}
+	m.mu.Lock()
+	m.files = append(m.files, out.Name(), talk.Name())
+	m.mu.Unlock()
+	p := &process{t: m.t, cmd: cmd, stdout: out.Name(), stderr: talk.Name(), done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		_ = cmd.Wait() // the state says how it ended
+	}()
+	m.t.Cleanup(p.cleanup)
+	return p
+}
+
+func (p *process) cleanup() {
+	if p.running() {
+		if code := p.stop(); code != 0 {
+			p.t.Errorf("%q: exit code %d at the end\n%s", p.cmd.Args[1:], code, p.talk())
+		}
+	}
+	if text := p.talk(); traces.MatchString(text) {
+		p.t.Errorf("%q lost control of itself:\n%s", p.cmd.Args[1:], text)
+	}
+}
+
+// running reports whether the process has not ended.
+func (p *process) running() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// signal sends a signal.
+func (p *process) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil && p.running() {
+		p.t.Fatal(err)
+	}
+}
+
+// stop asks the process to stop by SIGTERM and returns its exit code.
+func (p *process) stop() int {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	return p.wait()
+}
+
+// kill ends the process without giving it a moment.
+func (p *process) kill() {
+	p.t.Helper()
+	p.killed = true
+	p.signal(os.Kill)
+	p.wait()
+}
+
+// wait returns the exit code of a process that is about to end.
+func (p *process) wait() int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(stopLimit):
+		p.t.Errorf("%q did not end within %s; it is killed", p.cmd.Args[1:], stopLimit)
+		p.killed = true
+		_ = p.cmd.Process.Kill()
+		<-p.done
+	}
+	if p.killed {
+		return 0
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// talk is what the process wrote to standard error so far.
+func (p *process) talk() string { return textOf(p.t, p.stderr) }
+
+// results is what the process wrote to standard output so far.
+func (p *process) results() string { return textOf(p.t, p.stdout) }
+
+func textOf(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+// awaitLine waits for a line of standard output that begins with prefix, and
+// returns the rest of it.
+func (p *process) awaitLine(prefix string) string {
+	p.t.Helper()
+	var rest string
+	find := func() bool {
+		lines := bufio.NewScanner(strings.NewReader(p.results()))
+		for lines.Scan() {
+			var found bool
+			if rest, found = strings.CutPrefix(strings.TrimSpace(lines.Text()), prefix); found {
+				rest = strings.TrimSpace(rest)
+				return true
+			}
+		}
+		return false
+	}
+	for begun := time.Now(); !find(); time.Sleep(2 * time.Millisecond) {
+		if !p.running() && !find() {
+			p.t.Fatalf("%q ended with code %d before it said %q\n%s%s", p.cmd.Args[1:], p.cmd.ProcessState.ExitCode(), prefix, p.results(), p.talk())
+		}
+		if time.Since(begun) > stopLimit {
+			p.t.Fatalf("%q did not say %q within %s\n%s%s", p.cmd.Args[1:], prefix, stopLimit, p.results(), p.talk())
+		}
+	}
+	return rest
+}
+
+// daemon starts the machine's daemon and waits until it answers.
+func (m *machine) daemon(args ...string) *process {
+	m.t.Helper()
+	p := m.start(append([]string{"daemon"}, args...)...)
+	await(m.t, stopLimit, "the daemon to start", func() bool {
+		if !p.running() {
+			m.t.Fatalf("the daemon ended\n%s", p.talk())
+		}
+		return strings.Contains(p.talk(), "daemon started")
+	})
+	return p
+}
+
+// endDetached ends the daemon that `up --detach` left behind. Its id is the
+// daemon's own word, checked against the home that it was started in.
+func (m *machine) endDetached() {
+	m.t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.state(), "daemon.lock.pid"))
+	if err != nil {
+		return // it has ended
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid <= 1 {
+		m.t.Errorf("the daemon's id is %q", text)
+		return
+	}
+	gone := func() bool {
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		return err != nil || !bytes.Contains(env, []byte("HOME="+m.home+"\x00"))
+	}
+	if gone() {
+		return
+	}
+	_ = syscall.Kill(pid, syscall.SIGTERM)
+	for begun := time.Now(); !gone(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begun) > stopLimit {
+			m.t.Errorf("process %d did not end within %s; it is killed", pid, stopLimit)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			return
+		}
+	}
+}
+
+// await polls until done holds, and fails the test after limit.
+func await(t *testing.T, limit time.Duration, what string, done func() bool) {
+	t.Helper()
+	for begun := time.Now(); !done(); time.Sleep(2 * time.Millisecond) {
+		if time.Since(begun) > limit {
+			t.Fatalf("waited %s for %s", limit, what)
+		}
+	}
+}

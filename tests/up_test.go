@@ -1,0 +1,236 @@
+package tests
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// claudeTeam is where Claude Code keeps the team's memory of a checkout.
+func (m *machine) claudeTeam(checkout string) string {
+	name := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(checkout, "-")
+	return filepath.Join(m.home, ".claude", "projects", name, "memory", "team")
+}
+
+// fourteen writes a small team memory.
+func fourteen(t *testing.T, dir string) tree {
+	t.Helper()
+	files := tree{"MEMORY.md": "# Index\n"}
+	for i := range 13 {
+		files[fmt.Sprintf("topic-%02d.md", i)] = fmt.Sprintf("---\nname: topic %d\ntype: project\n---\n%s", i, sized(1500+100*i))
+	}
+	for key, text := range files {
+		put(t, filepath.Join(dir, key), text)
+	}
+	return files
+}
+
+// invitation is the line that `up` prints for a teammate.
+var invitation = regexp.MustCompile(`teammemd join (http://\S+) --code (\S+)`)
+
+func invited(t *testing.T, text string) (url, code string) {
+	t.Helper()
+	found := invitation.FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("nobody is invited:\n%s", text)
+	}
+	return found[1], found[2]
+}
+
+// TestUpDetached measures `up --detach` in a fresh checkout, to the moment at
+// which it has said "in sync". It runs alone.
+func TestUpDetached(t *testing.T) {
+	runs := 5
+	if testing.Short() {
+		runs = 1
+	}
+	steady(t, func() string {
+		took := make([]time.Duration, 0, runs)
+		for range runs {
+			m := newMachine(t, "ada")
+			dir := m.checkout("api", "git@github.com:acme/api.git")
+			files := fourteen(t, m.claudeTeam(dir))
+			o := m.runIn(dir, "up", "--detach", "--listen", "127.0.0.1:0")
+			m.endDetached()
+			if o.code != 0 {
+				t.Fatalf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+			}
+			for _, want := range []string{
+				"server    http://127.0.0.1:", "repo      acme/api (from origin)", fmt.Sprintf("%d files, 222 rules, 0 findings", len(files)),
+				fmt.Sprintf("in sync   %d sent, 0 received", len(files)), "0 held", "teammate  teammemd join http://127.0.0.1:", "valid 15 min, once",
+			} {
+				if !strings.Contains(o.stdout, want) {
+					t.Errorf("up does not say %q:\n%s", want, o.stdout)
+				}
+			}
+			took = append(took, o.took)
+		}
+		middle := quantile(took, 0.5)
+		t.Logf("FIGURE up --detach to in sync, 14 files: median %d ms of %d runs", middle.Milliseconds(), runs)
+		if middle > 500*time.Millisecond {
+			return fmt.Sprintf("median %s, want at most 0.5 s", middle)
+		}
+		return ""
+	})
+}
+
+// TestUpAndJoin is the first five minutes: one machine, two checkouts, and a
+// teammate who joins from another home.
+func TestUpAndJoin(t *testing.T) {
+	t.Parallel()
+	ada, ben := newFastMachine(t, "ada"), newFastMachine(t, "ben")
+	api := ada.checkout("api", "git@github.com:acme/api.git")
+	files := fourteen(t, ada.claudeTeam(api))
+	o := ada.runIn(api, "up", "--detach", "--listen", "127.0.0.1:0")
+	t.Cleanup(ada.endDetached)
+	if o.code != 0 {
+		t.Fatalf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	url, code := invited(t, o.stdout)
+
+	t.Run("a second checkout registers with what runs", func(t *testing.T) {
+		web := ada.checkout("web", "https://github.com/acme/web.git")
+		put(t, filepath.Join(ada.claudeTeam(web), "MEMORY.md"), "# Web\n")
+		o := ada.runIn(web, "up")
+		if o.code != 0 {
+			t.Fatalf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+		}
+		second, _ := invited(t, o.stdout)
+		if second != url || !strings.Contains(o.stdout, "repo      acme/web (from origin)") || !strings.Contains(o.stdout, "1 sent") {
+			t.Errorf("the second checkout is not with %s:\n%s", url, o.stdout)
+		}
+		status := decode[struct{ Roots []report }](t, ada.ok("status", "--json").stdout)
+		if len(status.Roots) != 2 {
+			t.Errorf("%d roots are registered, want 2", len(status.Roots))
+		}
+	})
+	t.Run("a teammate joins", func(t *testing.T) {
+		dir := ben.checkout("his", "https://github.com/Acme/API.git/")
+		o := ben.runIn(dir, "join", url, "--code", strings.ToLower(code))
+		if o.code != 0 || !strings.Contains(o.stdout, "14 received") {
+			t.Fatalf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+		}
+		if !strings.Contains(o.stderr+o.stdout, "this machine only") {
+			t.Errorf("join does not say that a loopback address is of this machine only:\n%s%s", o.stdout, o.stderr)
+		}
+		sameTree(t, "the first and the teammate", files, treeOf(t, ben.claudeTeam(dir)))
+		put(t, filepath.Join(ben.claudeTeam(dir), "from-ben.md"), "hello\n")
+		if o := ben.runIn(dir, "sync"); o.code != 0 {
+			t.Errorf("the teammate's sync: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+		}
+		await(t, 20*time.Second, "the teammate's file to arrive", func() bool {
+			text, err := os.ReadFile(filepath.Join(ada.claudeTeam(api), "from-ben.md"))
+			return err == nil && string(text) == "hello\n"
+		})
+	})
+	t.Run("a code works once", func(t *testing.T) {
+		cleo := newMachine(t, "cleo")
+		dir := cleo.checkout("api", "git@github.com:acme/api.git")
+		complains(t, cleo.runIn(dir, "join", url, "--code", code), 77)
+		if o := cleo.run("config", "show"); strings.Contains(o.stdout, "root  ") {
+			t.Errorf("a root is registered after a join that failed:\n%s", o.stdout)
+		}
+	})
+	t.Run("a code is for one repo", func(t *testing.T) {
+		dora := newMachine(t, "dora")
+		_, code := invited(t, ada.runIn(api, "up").stdout)
+		complains(t, dora.runIn(dora.checkout("other", "git@github.com:acme/other.git"), "join", url, "--code", code), 2)
+	})
+	t.Run("five wrong tries burn a code", func(t *testing.T) {
+		_, code := invited(t, ada.runIn(api, "up").stdout)
+		eve := newMachine(t, "eve")
+		dir := eve.checkout("api", "git@github.com:acme/api.git")
+		for i := range 5 {
+			complains(t, eve.runIn(dir, "join", url, "--code", fmt.Sprintf("AAAA-AAA%d", i)), 77)
+		}
+		complains(t, eve.runIn(dir, "join", url, "--code", code), 77)
+		_, fresh := invited(t, ada.runIn(api, "up").stdout)
+		if o := eve.runIn(dir, "join", url, "--code", fresh); o.code != 0 {
+			t.Errorf("a new code: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+		}
+	})
+}
+
+// TestUpInForeground stops `up` by SIGINT: exit code 0, and everything that it
+// held is free.
+func TestUpInForeground(t *testing.T) {
+	t.Parallel()
+	m := newFastMachine(t, "ada")
+	dir := m.checkout("api", "git@github.com:acme/api.git")
+	files := fourteen(t, m.claudeTeam(dir))
+	p := m.startIn(dir, "up", "--listen", "127.0.0.1:0")
+	address, _ := invited(t, p.awaitLine("teammate"))
+	put(t, filepath.Join(m.claudeTeam(dir), "late.md"), "in the last moment\n")
+	p.signal(os.Interrupt)
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit code %d, want 0\n%s", code, p.talk())
+	}
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", parsed.Host)
+	if err != nil {
+		t.Fatalf("the port is not free: %v", err)
+	}
+	_ = ln.Close()
+	for _, pattern := range []string{filepath.Join(m.xdg("run"), "teammemd", "*.sock"), filepath.Join(m.state(), "*.pid"), filepath.Join(m.state(), "socket")} {
+		if left, _ := filepath.Glob(pattern); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	}
+	again := m.startIn(dir, "up", "--listen", parsed.Host)
+	if line := again.awaitLine("in sync"); !strings.HasPrefix(line, "0 sent") {
+		t.Errorf("the second start sends what the first should have flushed: %q", line)
+	}
+	if got := len(files) + 1; !strings.Contains(again.results(), fmt.Sprintf("%d files", got)) {
+		t.Errorf("not %d files:\n%s", got, again.results())
+	}
+	again.signal(os.Interrupt)
+	if code := again.wait(); code != 0 {
+		t.Errorf("the second time: exit code %d, want 0", code)
+	}
+}
+
+// TestUpTwice starts `up` twenty times at once: one becomes the daemon, the
+// others register with it or say that it runs; all agree on one server.
+func TestUpTwice(t *testing.T) {
+	t.Parallel()
+	starts := 8
+	if testing.Short() {
+		starts = 3
+	}
+	m := newFastMachine(t, "ada")
+	dir := m.checkout("api", "git@github.com:acme/api.git")
+	fourteen(t, m.claudeTeam(dir))
+	t.Cleanup(m.endDetached)
+	ended := make(chan outcome, starts)
+	for range starts {
+		go func() { ended <- m.runIn(dir, "up", "--detach", "--listen", "127.0.0.1:0") }()
+	}
+	urls, good := make(map[string]bool), 0
+	for range starts {
+		switch o := <-ended; o.code {
+		case 0:
+			url, _ := invited(t, o.stdout)
+			urls[url] = true
+			good++
+		case 75:
+			complains(t, o, 75)
+		default:
+			t.Errorf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+		}
+	}
+	if len(urls) != 1 || good == 0 {
+		t.Errorf("%d succeeded, with the servers %v; want one server", good, urls)
+	}
+	if o := m.runIn(dir, "sync"); o.code != 0 {
+		t.Errorf("sync afterwards: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+}
