@@ -35,6 +35,10 @@ func TestOpenRefuses(t *testing.T) {
 			t.Helper()
 			write(t, filepath.Join(dir, "teammemd.db"), strings.Repeat("no database at all\n", 100))
 		}, nil, "not a database"},
+		{"a short file", func(t *testing.T, dir string) {
+			t.Helper()
+			write(t, filepath.Join(dir, "teammemd.db"), "remember the milk")
+		}, nil, "not a database"},
 		{"a database of another program", func(t *testing.T, dir string) {
 			t.Helper()
 			rawDatabase(t, dir, "CREATE TABLE theirs (x)", "PRAGMA user_version = 1")
@@ -153,7 +157,13 @@ func TestModes(t *testing.T) {
 }
 
 func TestManyOpenANewDirectory(t *testing.T) {
-	dir := t.TempDir()
+	for range 10 { // each is a race that some win
+		openTogether(t, t.TempDir())
+	}
+}
+
+func openTogether(t *testing.T, dir string) {
+	t.Helper()
 	stores := make([]*sqlitestore.Store, 8)
 	var all sync.WaitGroup
 	for i := range stores {
