@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
+	"syscall"
 
-	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -26,7 +26,7 @@ const schema = 1
 // verb has. Nothing below it reads os.Stdout, os.Stderr or the environment.
 type app struct {
 	in     io.Reader
-	out    io.Writer // results
+	out    *results
 	err    io.Writer // talk
 	getenv func(string) string
 
@@ -40,27 +40,71 @@ type app struct {
 }
 
 func newApp(in io.Reader, out, errOut io.Writer, getenv func(string) string) *app {
-	return &app{in: in, out: out, err: errOut, getenv: getenv}
+	return &app{in: in, out: &results{w: out}, err: errOut, getenv: getenv}
 }
 
-// run executes the command line and returns the exit code.
+// results is where results go. It remembers that one could not be written, so
+// that no verb needs to look after each line and none can forget to. Safe for
+// concurrent use.
+type results struct {
+	w io.Writer
+
+	mu  sync.Mutex
+	err error // the first; guarded by mu
+}
+
+// Write implements [io.Writer]. After a failure nothing more is written: a
+// result with a hole in it would be worse than its beginning.
+func (r *results) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.w.Write(p)
+	r.err = err
+	return n, err
+}
+
+// lost returns why a result could not be written, nil if all were.
+func (r *results) lost() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// run executes the command line and returns the exit code. Results that could
+// not be written are a failure, said once and at the end; a reader that closed
+// its pipe knows it without being told.
 func (a *app) run(ctx context.Context, args []string) int {
 	cmd := a.rootCommand()
 	cmd.SetArgs(args)
 	cmd.SetIn(a.in)
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
-	if err := cmd.ExecuteContext(ctx); err != nil {
-		return a.fail(err)
+	err := cmd.ExecuteContext(ctx)
+	lost := a.out.lost()
+	switch {
+	case err == nil && lost == nil:
+		return a.code
+	case errors.Is(lost, syscall.EPIPE) && (err == nil || errors.Is(err, lost)):
+		return api.WorseExit(a.code, api.ExitFailure)
+	case err == nil:
+		err = fmt.Errorf("writing the result: %w", lost)
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		err = errInterrupted
 	}
-	return a.code
+	return api.WorseExit(a.code, a.fail(err))
 }
+
+var errInterrupted = errors.New("interrupted; what was not finished is done next time")
 
 func (a *app) rootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "teammemd",
 		Short:         "Self-hosted team memory for coding agents",
 		Long:          "teammemd keeps the team's part of coding agents' memories equal on every\nmachine, and lets no secret travel with it.",
+		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -176,25 +220,6 @@ func (a *app) sayf(format string, args ...any) {
 
 // worse makes code the exit code where it outranks the present one.
 func (a *app) worse(code int) { a.code = api.WorseExit(a.code, code) }
-
-// logger returns the log of a long-running verb: text on a terminal, JSON or
-// plain text elsewhere.
-func (a *app) logger(level slog.Level, asJSON bool) *slog.Logger {
-	if a.verbose {
-		level = min(level, slog.LevelDebug)
-	}
-	if a.quiet {
-		level = max(level, slog.LevelWarn)
-	}
-	switch {
-	case asJSON:
-		return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level}))
-	case isTerminal(a.err):
-		return slog.New(tint.NewHandler(a.err, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: a.getenv("NO_COLOR") != ""}))
-	default:
-		return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
-	}
-}
 
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -21,27 +22,35 @@ func (a *app) configCommand() *cobra.Command {
 	return group("config", "Check and show the configuration", check, show)
 }
 
+// configCheck reports the problems of the configuration, of the registered roots
+// and of the token files together: one run tells all that is to be mended.
 func (a *app) configCheck() error {
-	m, err := a.machine()
+	paths, err := config.FindPaths(a.getenv)
 	if err != nil {
 		return err
 	}
-	roots, err := m.roots()
-	if err != nil {
-		return err
+	client, problems := a.loadClient(paths)
+	roots, err := config.LoadRoots(paths)
+	problems = errors.Join(problems, err)
+	check := func(what, file string) {
+		if file == "" {
+			return
+		}
+		if _, err := config.ReadTokenFile(file); err != nil {
+			problems = errors.Join(problems, fmt.Errorf("%s: %w", what, err))
+		}
 	}
+	check("token_file", client.Config.TokenFile)
 	for _, root := range roots {
-		if root.TokenFile == "" {
-			continue
-		}
-		if _, err := config.ReadTokenFile(root.TokenFile); err != nil {
-			return fmt.Errorf("%w: root %s: %w", api.ErrConfig, root.ID, err)
-		}
+		check("root "+root.ID, root.TokenFile)
+	}
+	if problems != nil {
+		return problems
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"schema": schema, "config": m.paths.ConfigFile, "roots": len(roots)})
+		return a.printJSON(map[string]any{"schema": schema, "config": paths.ConfigFile, "roots": len(roots)})
 	}
-	a.printf("ok  %s and %d registered roots\n", m.paths.ConfigFile, len(roots))
+	a.printf("ok  %s and %s\n", paths.ConfigFile, count(len(roots), "registered root"))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ func (a *app) upBeside(ctx context.Context, m machine, o upOptions) error {
 	begun := time.Now()
 	before := a.movedBefore(ctx, m)
 	url := m.embeddedURL()
-	if url == "" {
+	// The URL outlives the server, and the daemon that runs now may have none.
+	if url == "" || checkHealth(ctx, url+api.PathReady) != nil {
 		return withHint(fmt.Errorf("%w: a daemon runs on this machine, without an embedded server", api.ErrAlreadyRunning),
 			"register this checkout with your server: 'teammemd init --server URL'; or stop the daemon first")
 	}
@@ -48,7 +50,7 @@ func (a *app) upBeside(ctx context.Context, m machine, o upOptions) error {
 
 // firstThroughDaemon runs the first cycle through the daemon and speaks for it.
 func (a *app) firstThroughDaemon(ctx context.Context, m machine, o upOptions, root config.Root, tokens *auth.Auth, before control.Moved, begun time.Time) error {
-	daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	daemon, err := m.daemon(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (a *app) firstThroughDaemon(ctx context.Context, m machine, o upOptions, ro
 // directory.
 func (a *app) movedBefore(ctx context.Context, m machine) map[string]control.Moved {
 	before := make(map[string]control.Moved)
-	daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	daemon, err := m.daemon(ctx)
 	if err != nil {
 		return before
 	}
@@ -84,6 +86,12 @@ func (a *app) movedBefore(ctx context.Context, m machine) map[string]control.Mov
 // after the first cycle.
 func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 	begun := time.Now()
+	quiet := *a
+	quiet.quiet = true // it was said by the first resolve
+	wanted, err := quiet.resolve(m, o.registration)
+	if err != nil {
+		return err
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding the program itself: %w", err)
@@ -97,7 +105,7 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 		return fmt.Errorf("opening the log: %w", err)
 	}
 	defer func() { _ = log.Close() }() // the child has its own descriptor
-	child := exec.Command(program, o.childArgs()...)
+	child := exec.CommandContext(context.WithoutCancel(ctx), program, o.childArgs()...)
 	child.Stdout, child.Stderr = log, log
 	separate(child)
 	if err := child.Start(); err != nil {
@@ -105,20 +113,14 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
-	if err := a.awaitDaemon(ctx, m, ended, logFile); err != nil {
+	if err := a.awaitDaemon(ctx, m, wanted.Dir, ended, logFile); err != nil {
 		return err
 	}
 	roots, err := m.roots()
 	if err != nil {
 		return err
 	}
-	quiet := *a
-	quiet.quiet = true
-	wanted, err := quiet.resolve(m, o.registration)
-	if err != nil {
-		return err
-	}
-	root, ok := config.RootFor(roots, wanted.Dir)
+	root, ok := rootFor(roots, wanted.Dir)
 	if !ok {
 		return fmt.Errorf("the daemon did not register %s; see %s", wanted.Dir, logFile)
 	}
@@ -142,9 +144,9 @@ func (o upOptions) childArgs() []string {
 	return append(args, "--", o.path)
 }
 
-// awaitDaemon waits until the child has registered its root and answers. A child
+// awaitDaemon waits until the child answers for the team directory dir. A child
 // that ended says why in its log: its last line is passed on, with its code.
-func (a *app) awaitDaemon(ctx context.Context, m machine, ended <-chan error, logFile string) error {
+func (a *app) awaitDaemon(ctx context.Context, m machine, dir string, ended <-chan error, logFile string) error {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -157,11 +159,12 @@ func (a *app) awaitDaemon(ctx context.Context, m machine, ended <-chan error, lo
 			return fmt.Errorf("the daemon does not answer after %s; see %s", startWithin, logFile)
 		case <-ticker.C:
 		}
-		daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+		daemon, err := m.daemon(ctx)
 		if err != nil {
 			continue
 		}
-		if status, err := daemon.Status(ctx); err == nil && len(status.Roots) > 0 {
+		status, err := daemon.Status(ctx)
+		if err == nil && slices.ContainsFunc(status.Roots, func(r control.RootStatus) bool { return resolved(r.Root) == resolved(dir) }) {
 			return nil
 		}
 	}

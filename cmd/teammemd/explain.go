@@ -67,27 +67,6 @@ func (a *app) explain(ctx context.Context, file string) error {
 	return nil
 }
 
-// nameOf is [machine.keyOf] for names that need not be keys: those are what
-// somebody wants explained.
-func (m machine) nameOf(file string) (config.Root, string, error) {
-	roots, err := m.roots()
-	if err != nil {
-		return config.Root{}, "", err
-	}
-	abs, err := filepath.Abs(file)
-	if err != nil {
-		return config.Root{}, "", fmt.Errorf("%w: %w", api.ErrUsage, err)
-	}
-	for _, root := range roots {
-		rel, err := filepath.Rel(resolved(root.Dir), resolvedParent(abs))
-		if err == nil && filepath.IsLocal(rel) && rel != "." {
-			return root, filepath.ToSlash(rel), nil
-		}
-	}
-	root, err := m.one(nil)
-	return root, filepath.ToSlash(filepath.Clean(file)), err
-}
-
 func (a *app) why(ctx context.Context, m machine, root config.Root, name string) (explanation, error) {
 	out := explanation{Schema: schema, Repo: root.Repo, Key: name}
 	report, err := a.syncRoot(ctx, m, root, control.SyncRequest{Root: root.ID, DryRun: true})

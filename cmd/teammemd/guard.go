@@ -15,8 +15,7 @@ type guard struct{ scanner *scanner.Scanner }
 // shown: what was found in the name itself is masked.
 func (g guard) Check(ctx context.Context, key api.Key, content string) ([]api.Finding, error) {
 	found, err := g.scanner.Scan(ctx, key.String(), content)
-	var refusal *scanner.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*scanner.Refusal](err); ok {
 		return nil, &api.HeldError{Reason: api.Reason(refusal.Reason), Detail: refusal.Detail}
 	}
 	if err != nil {

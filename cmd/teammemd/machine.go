@@ -1,14 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/config"
+	"github.com/teammem/teammemd/internal/control"
 	"github.com/teammem/teammemd/internal/gitrepo"
 )
 
@@ -17,6 +18,7 @@ import (
 type machine struct {
 	paths  config.Paths
 	client config.Effective[config.Client]
+	getenv func(string) string
 }
 
 // machine reads the client's configuration.
@@ -25,21 +27,23 @@ func (a *app) machine() (machine, error) {
 	if err != nil {
 		return machine{}, err
 	}
-	client, err := config.LoadClient(config.Input{File: paths.ConfigFile, Required: a.getenv("TEAMMEMD_CONFIG") != "", Getenv: a.getenv})
+	client, err := a.loadClient(paths)
 	if err != nil {
 		return machine{}, err
 	}
-	return machine{paths, client}, nil
+	return machine{paths, client, a.getenv}, nil
+}
+
+func (a *app) loadClient(paths config.Paths) (config.Effective[config.Client], error) {
+	return config.LoadClient(config.Input{File: paths.ConfigFile, Required: a.getenv("TEAMMEMD_CONFIG") != "", Getenv: a.getenv})
 }
 
 // roots returns the registered roots.
 func (m machine) roots() ([]config.Root, error) { return config.LoadRoots(m.paths) }
 
-// log returns the log of a long-running verb.
-func (a *app) log(m machine) *slog.Logger {
-	level, _ := config.Level(m.client.Config.LogLevel) // checked when it was loaded
-	format := m.client.Config.LogFormat
-	return a.logger(level, format == "json" || format == "auto" && !isTerminal(a.err) && a.getenv("JOURNAL_STREAM") == "")
+// daemon connects to the daemon that runs; [control.ErrNotRunning] when none does.
+func (m machine) daemon(ctx context.Context) (*control.Client, error) {
+	return control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
 }
 
 // pick returns the roots that a verb is about: the one that path belongs to,
@@ -95,32 +99,43 @@ func (m machine) one(args []string) (config.Root, error) {
 	return roots[0], nil
 }
 
-// keyOf returns the root and key of a file in a team directory. A bare name that
-// is no file here is taken for a key of the one root that the working directory
-// belongs to.
+// keyOf is nameOf for verbs that need a key which can be on the server.
 func (m machine) keyOf(file string) (config.Root, api.Key, error) {
+	root, name, err := m.nameOf(file)
+	if err != nil {
+		return config.Root{}, api.Key{}, err
+	}
+	key, err := api.ParseKey(name)
+	if err != nil {
+		return config.Root{}, api.Key{}, fmt.Errorf("%w: %w", api.ErrUsage, err)
+	}
+	return root, key, nil
+}
+
+// nameOf returns the root of a file in a team directory and its slash path there,
+// also for names that can be no key. A bare name that is in no team directory is
+// taken for one in the root that the working directory belongs to.
+func (m machine) nameOf(file string) (config.Root, string, error) {
 	roots, err := m.roots()
 	if err != nil {
-		return config.Root{}, api.Key{}, err
+		return config.Root{}, "", err
 	}
-	if abs, err := filepath.Abs(file); err == nil {
-		for _, root := range roots {
-			rel, err := filepath.Rel(resolved(root.Dir), resolvedParent(abs))
-			if err == nil && filepath.IsLocal(rel) && rel != "." {
-				key, err := api.ParseKey(filepath.ToSlash(rel))
-				return root, key, err
-			}
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return config.Root{}, "", fmt.Errorf("%w: %w", api.ErrUsage, err)
+	}
+	abs = resolvedParent(abs)
+	for _, root := range roots {
+		rel, err := filepath.Rel(resolved(root.Dir), abs)
+		if err == nil && filepath.IsLocal(rel) && rel != "." {
+			return root, filepath.ToSlash(rel), nil
 		}
 	}
+	if !filepath.IsLocal(file) {
+		return config.Root{}, "", withHint(fmt.Errorf("%w: %s is in no registered team directory", api.ErrUsage, file), "see 'teammemd status' for them")
+	}
 	root, err := m.one(nil)
-	if err != nil {
-		return config.Root{}, api.Key{}, err
-	}
-	if filepath.IsAbs(file) {
-		return config.Root{}, api.Key{}, withHint(fmt.Errorf("%w: %s is in no registered team directory", api.ErrUsage, file), "see 'teammemd status' for them")
-	}
-	key, err := api.ParseKey(filepath.ToSlash(filepath.Clean(file)))
-	return root, key, err
+	return root, filepath.ToSlash(filepath.Clean(file)), err
 }
 
 // resolved is path with its links resolved, as far as it exists.

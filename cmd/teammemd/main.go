@@ -11,6 +11,9 @@ import (
 )
 
 func main() {
+	// A reader that goes away must end neither a daemon nor a push under way: the
+	// write fails instead.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := newApp(os.Stdin, os.Stdout, os.Stderr, os.Getenv).run(ctx, os.Args[1:])
 	stop()

@@ -224,7 +224,8 @@ func checkTeamDir(m machine, dir string) error {
 // register makes the team directory and stores the root. The same directory and
 // repo again is no error: server and token file are renewed.
 func (a *app) register(m machine, root config.Root) (config.Root, error) {
-	if err := makeTeamDir(root.Dir); err != nil {
+	// Private to the user, as the agent makes its own.
+	if err := os.MkdirAll(root.Dir, 0o700); err != nil {
 		return config.Root{}, fmt.Errorf("making the team directory: %w", err)
 	}
 	added, err := config.AddRoot(m.paths, root)
@@ -245,7 +246,7 @@ func (a *app) register(m machine, root config.Root) (config.Root, error) {
 
 // tellDaemon makes a running daemon read the roots anew.
 func (a *app) tellDaemon(ctx context.Context, m machine) error {
-	daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	daemon, err := m.daemon(ctx)
 	if errors.Is(err, control.ErrNotRunning) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -96,7 +95,7 @@ func (r *openRoot) close() error { return r.state.Close() }
 func (m machine) dial(root config.Root) (*remote.Client, error) {
 	return remote.New(remote.Options{
 		URL: root.Server, Repo: root.Repo, UserAgent: "teammemd/" + versionText(),
-		Token: tokens{m, root}, Actor: thisActor(),
+		Token: tokens{m, root}, Actor: m.actor(),
 	})
 }
 
@@ -115,11 +114,11 @@ func (t tokens) Token() (*oauth2.Token, error) {
 	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: token, TokenType: "Bearer"}).Token()
 }
 
-// thisActor names the person and the machine in the versions on the server.
-func thisActor() api.Actor {
+// actor names the person and the machine in the versions on the server.
+func (m machine) actor() api.Actor {
 	actor := api.Actor{Device: deviceName()}
 	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
-		if user := os.Getenv(name); user != "" && actor.Person == "" {
+		if user := m.getenv(name); user != "" && actor.Person == "" {
 			actor.Person = user
 		}
 	}
@@ -152,15 +151,6 @@ func unread(state *statedir.Dir) (control.List[control.Conflict], error) {
 // whyRetired marks copies of files that the team retired: nobody has to act.
 const whyRetired = "retired"
 
-// makeTeamDir creates a team directory that does not exist yet, private to the
-// user as the agent makes its own.
-func makeTeamDir(dir string) error {
-	if err := os.MkdirAll(filepath.Clean(dir), 0o700); err != nil {
-		return err
-	}
-	return nil
-}
-
 // cycleOnce runs one manual cycle of a root without a daemon.
 func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions, req control.SyncRequest) (control.RootReport, error) {
 	o.onDemand = true
@@ -192,12 +182,14 @@ func (r *openRoot) cycle(ctx context.Context, mode teamsync.Mode) (control.RootR
 	go func() { ended <- r.engine.Run(running) }()
 	asking, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	var report teamsync.Report
-	answered := make(chan error, 1)
+	type outcome struct {
+		report teamsync.Report
+		err    error
+	}
+	answered := make(chan outcome, 1)
 	go func() {
-		var err error
-		report, err = r.engine.Sync(asking, mode)
-		answered <- err
+		report, err := r.engine.Sync(asking, mode)
+		answered <- outcome{report, err}
 	}()
 	select {
 	case err := <-ended: // the state could not be read
@@ -205,13 +197,13 @@ func (r *openRoot) cycle(ctx context.Context, mode teamsync.Mode) (control.RootR
 		giveUp(err)
 		<-answered
 		return control.RootReport{}, err
-	case err := <-answered:
+	case got := <-answered:
 		stop()
-		if err := errors.Join(err, <-ended); err != nil {
+		if err := errors.Join(got.err, <-ended); err != nil {
 			return control.RootReport{}, err
 		}
+		return r.describe(ctx, got.report)
 	}
-	return r.describe(ctx, report)
 }
 
 // describe completes a report by the conflicts that wait on this machine.

@@ -102,35 +102,39 @@ func (a *app) printScan(result scanResult) {
 	for _, r := range result.Refused {
 		a.printf("refused  %s  %s: %s\n", r.File, r.Reason, r.detail)
 	}
-	a.printf("%d files, %d findings, %d refused\n", result.Files, len(result.Findings), len(result.Refused))
+	a.printf("%s, %s, %d refused\n", count(result.Files, "file"), count(len(result.Findings), "finding"), len(result.Refused))
 }
 
 // maxScanBytes bounds what is read of one file: a little more than the scanner
 // takes, so that it says "too large" itself.
 const maxScanBytes = scanner.DefaultMaxBytes + 1
 
-// add scans one file.
+// add scans one file. A secret in its name is masked wherever the name is shown,
+// also where the file itself cannot be scanned.
 func (r *scanResult) add(ctx context.Context, s *scanner.Scanner, key []byte, file string) error {
 	r.Files++
-	refuse := func(reason, detail string) {
-		r.Refused = append(r.Refused, scanRefusal{file, reason, detail})
-	}
-	text, err := readRegular(file)
-	if err != nil {
-		refuse(scanner.Unreadable, "the file cannot be read")
-		return nil
-	}
 	name := filepath.ToSlash(file)
+	text, reading := readRegular(file)
 	findings, err := s.Scan(ctx, name, text)
-	var refusal *scanner.Refusal
-	switch {
-	case errors.As(err, &refusal):
-		refuse(refusal.Reason, refusal.Detail)
+	refusal, refused := errors.AsType[*scanner.Refusal](err)
+	if reading != nil {
+		refusal, refused = &scanner.Refusal{Reason: scanner.Unreadable, Detail: "the file cannot be read"}, true
+	}
+	if refused { // its name is shown, and judged alone for that
+		name, text = strings.ToValidUTF8(name, "?"), ""
+		findings, err = s.Scan(ctx, name, text)
+	}
+	if _, unjudged := errors.AsType[*scanner.Refusal](err); unjudged {
+		r.Refused = append(r.Refused, scanRefusal{unshowable, refusal.Reason, refusal.Detail})
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return fmt.Errorf("scanning: %w", err)
 	}
 	shown := scanner.MaskName(name, findings)
+	if refused {
+		r.Refused = append(r.Refused, scanRefusal{shown, refusal.Reason, refusal.Detail})
+	}
 	for _, f := range findings {
 		r.Findings = append(r.Findings, scanFinding{
 			ID: findingID(key, f, name, text), File: shown, Line: f.Line, Column: f.Column, Length: f.Length,
@@ -139,6 +143,9 @@ func (r *scanResult) add(ctx context.Context, s *scanner.Scanner, key []byte, fi
 	}
 	return nil
 }
+
+// unshowable stands for a name that cannot be judged.
+const unshowable = "<a name that cannot be scanned>"
 
 // readRegular reads a plain file; devices and pipes never end.
 func readRegular(file string) (string, error) {
@@ -172,8 +179,9 @@ func scanTargets(paths, extensions []string) ([]string, error) {
 			continue
 		}
 		err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
+			if err != nil { // it is told as a refusal, the rest is scanned
+				files = append(files, file)
+				return fs.SkipDir
 			}
 			if d.IsDir() && file != path && strings.HasPrefix(d.Name(), ".") {
 				return fs.SkipDir
@@ -193,8 +201,7 @@ func scanTargets(paths, extensions []string) ([]string, error) {
 
 // cause is the system's word without the path that the caller names already.
 func cause(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

@@ -93,22 +93,29 @@ func (a *app) locate(name string) (string, error) {
 }
 
 // scrubLine replaces what was found in a line, from its end to its beginning so
-// that earlier places stay right.
+// that earlier places stay right. Findings that overlap are replaced as one: of
+// none may a piece be left.
 func scrubLine(text string, line int, findings []scanner.Finding) (clean string, rules []string) {
-	mine := slices.DeleteFunc(slices.Clone(findings), func(f scanner.Finding) bool { return f.InName || f.Line != line })
-	end := len(text)
-	for _, f := range slices.Backward(mine) {
-		from, to := f.Span()
-		if to > end {
-			to = end // it overlaps one that is replaced already
-		}
-		if from >= to {
+	type span struct{ from, to int }
+	var spans []span
+	var named []string           // the rule of each span
+	for _, f := range findings { // sorted by place
+		if f.InName || f.Line != line {
 			continue
 		}
-		text = text[:from] + "<" + f.Rule + " removed>" + text[to:]
-		end = from
-		rules = append(rules, f.Rule)
+		from, to := f.Span()
+		if last := len(spans) - 1; last >= 0 && from < spans[last].to {
+			spans[last].to = max(spans[last].to, to)
+		} else if from < to {
+			spans = append(spans, span{from, to})
+			named = append(named, f.Rule)
+		}
+		if !slices.Contains(rules, f.Rule) {
+			rules = append(rules, f.Rule)
+		}
 	}
-	slices.Reverse(rules)
-	return text, slices.Compact(rules)
+	for i, s := range slices.Backward(spans) {
+		text = text[:s.from] + "<" + named[i] + " removed>" + text[s.to:]
+	}
+	return text, rules
 }

@@ -26,6 +26,9 @@ func (a *app) statusCommand() *cobra.Command {
 			"at both sides that changes nothing. The exit code is 0 unless --check is given.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if watch && check {
+				return withHint(fmt.Errorf("%w: --watch and --check exclude each other", api.ErrUsage), "see '%s --help'", cmd.CommandPath())
+			}
 			if watch {
 				return a.statusWatch(cmd.Context())
 			}
@@ -51,11 +54,7 @@ func (a *app) status(ctx context.Context, check bool) error {
 			a.worse(exitOf(root.RootReport))
 		}
 	}
-	if a.json {
-		return a.printJSON(status)
-	}
-	a.printStatus(status, running)
-	return nil
+	return a.showStatus(status, running)
 }
 
 // statusWatch prints the status whenever it differs from what was printed.
@@ -73,12 +72,8 @@ func (a *app) statusWatch(ctx context.Context) error {
 		}
 		if line := fingerprint(status); line != last {
 			last = line
-			if a.json {
-				if err := a.printJSON(status); err != nil {
-					return err
-				}
-			} else {
-				a.printStatus(status, running)
+			if err := a.showStatus(status, running); err != nil {
+				return err
 			}
 		}
 		select {
@@ -93,12 +88,12 @@ func (a *app) statusWatch(ctx context.Context) error {
 func fingerprint(status control.Status) string {
 	var b strings.Builder
 	for _, r := range status.Roots {
-		b.WriteString(r.Root + r.State + r.Error + r.LastPush.String() + r.LastPull.String())
+		fmt.Fprintln(&b, r.Root, r.State, r.Error, r.LastPush, r.LastPull, r.Pending)
 		for _, h := range r.Held {
-			b.WriteString(h.Key + h.Reason)
+			fmt.Fprintln(&b, h.Key, h.Line, h.Rule, h.Reason)
 		}
 		for _, c := range r.Conflicts {
-			b.WriteString(c.ID)
+			fmt.Fprintln(&b, c.ID)
 		}
 	}
 	return b.String()
@@ -106,7 +101,7 @@ func fingerprint(status control.Status) string {
 
 // statusNow asks the daemon, or looks by itself when none runs.
 func (a *app) statusNow(ctx context.Context, m machine) (status control.Status, running bool, err error) {
-	daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	daemon, err := m.daemon(ctx)
 	if err == nil {
 		if status, err = daemon.Status(ctx); err == nil {
 			return status, true, nil
@@ -144,16 +139,23 @@ func (m machine) look(ctx context.Context, root config.Root, s *scanner.Scanner)
 		report.Sent, report.Received = 0, 0
 	}
 	last := r.engine.Report()
-	return control.RootStatus{RootReport: report, LastPush: last.LastPush, LastPull: last.LastPull, Watch: "off"}, errors.Join(err, r.close())
+	return control.RootStatus{RootReport: report, LastPush: last.LastPush, LastPull: last.LastPull, Watch: watchOff}, errors.Join(err, r.close())
 }
 
 // faultStatus describes a root that could not be opened.
 func faultStatus(fault rootFault) control.RootStatus {
+	word := teamsync.Halted
+	if errors.Is(fault.err, api.ErrAlreadyRunning) {
+		word = teamsync.Syncing // another process is at it
+	}
 	return control.RootStatus{RootReport: control.RootReport{
-		Schema: schema, Repo: fault.root.Repo, Root: fault.root.Dir, State: string(teamsync.Halted),
+		Schema: schema, Repo: fault.root.Repo, Root: fault.root.Dir, Server: fault.root.Server, State: string(word),
 		Error: errorText(fault.err), Code: api.ExitCode(fault.err),
-	}, Watch: "off"}
+	}, Watch: watchOff}
 }
+
+// watchOff is said of a root that no daemon watches.
+const watchOff = "off"
 
 // wordOrder ranks state words, worst first, for the headline.
 var wordOrder = []teamsync.Word{
@@ -177,6 +179,15 @@ func summarise(status *control.Status) {
 	}
 }
 
+// showStatus writes a status in the way that was asked for.
+func (a *app) showStatus(status control.Status, running bool) error {
+	if a.json {
+		return a.printJSON(status)
+	}
+	a.printStatus(status, running)
+	return a.out.lost()
+}
+
 func (a *app) printStatus(status control.Status, running bool) {
 	held, conflicts := 0, 0
 	for _, r := range status.Roots {
@@ -186,7 +197,7 @@ func (a *app) printStatus(status control.Status, running bool) {
 	if len(status.Roots) == 0 {
 		headline = "no team directory is registered; run 'teammemd up' in a checkout"
 	} else if held+conflicts > 0 {
-		headline += plural(held, ", %d held") + plural(conflicts, ", %d conflicts to read")
+		headline += plural(held, ", %d held") + unreadClause(conflicts)
 	}
 	if !running && len(status.Roots) > 0 {
 		headline += "   (no daemon is running: this is a look, nothing is kept in step)"
@@ -199,7 +210,11 @@ func (a *app) printStatus(status control.Status, running bool) {
 
 func (a *app) printRoot(r control.RootStatus) {
 	a.printf("\n%s  %s\n", r.Repo, a.tilde(r.Root))
-	a.printf("  state     %s, %d in step%s, watched by %s\n", label(r.State), r.Unchanged+r.Sent+r.Received+r.Restored, plural(r.Pending, ", %d pending"), r.Watch)
+	watched := ""
+	if r.Watch != watchOff {
+		watched = ", watched by " + r.Watch
+	}
+	a.printf("  state     %s, %d in step%s%s\n", label(r.State), r.Unchanged+r.Sent+r.Received+r.Restored, plural(r.Pending, ", %d pending"), watched)
 	a.printf("  server    %s\n", r.Server)
 	if r.Error != "" {
 		a.printf("  trouble   %s\n", r.Error)
@@ -221,6 +236,22 @@ func (a *app) printRoot(r control.RootStatus) {
 	}
 }
 
+func unreadClause(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + count(n, "conflict") + " to read"
+}
+
+// count is a number of things, in the plural unless it is one.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// plural is a clause about n things, nothing for none.
 func plural(n int, format string) string {
 	if n == 0 {
 		return ""

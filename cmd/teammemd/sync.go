@@ -56,8 +56,11 @@ func (a *app) sync(ctx context.Context, args []string, req control.SyncRequest) 
 	for _, root := range roots {
 		req.Root = root.ID
 		report, err := a.syncRoot(ctx, m, root, req)
-		if err != nil {
+		if err != nil && (len(roots) == 1 || ctx.Err() != nil) {
 			return err
+		}
+		if err != nil { // it hinders no other root
+			report = faultStatus(rootFault{root, err}).RootReport
 		}
 		reports = append(reports, report)
 		a.worse(exitOf(report))
@@ -79,7 +82,7 @@ func (a *app) sync(ctx context.Context, args []string, req control.SyncRequest) 
 
 // syncRoot runs one cycle through the daemon, or alone when none runs.
 func (a *app) syncRoot(ctx context.Context, m machine, root config.Root, req control.SyncRequest) (control.RootReport, error) {
-	daemon, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	daemon, err := m.daemon(ctx)
 	if err == nil {
 		var report control.RootReport
 		if report, err = daemon.Sync(ctx, req); err == nil {
@@ -89,7 +92,8 @@ func (a *app) syncRoot(ctx context.Context, m machine, root config.Root, req con
 	if !errors.Is(err, control.ErrNotRunning) {
 		return control.RootReport{}, err
 	}
-	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: a.log(m)}, req)
+	log, _ := a.clientLog(m.client.Config)
+	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: log}, req)
 }
 
 // modeOf translates what travels over the socket.

@@ -16,7 +16,6 @@ import (
 	"github.com/teammem/teammemd/internal/atomicfile"
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/internal/control"
-	"github.com/teammem/teammemd/internal/gitrepo"
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/server/auth"
 )
@@ -63,7 +62,7 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if _, err := a.resolve(m, o.registration); err != nil {
 		return err // before anything is started
 	}
-	_, err = control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	_, err = m.daemon(ctx)
 	switch {
 	case err == nil && !o.silent:
 		return a.upBeside(ctx, m, o)
@@ -78,12 +77,13 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 // upHere runs server and daemon in this process.
 func (a *app) upHere(ctx context.Context, m machine, o upOptions) error {
 	begun := time.Now()
-	log := a.upLog(m)
+	log, setLevel := a.upLog(m)
 	sc := scanner.New(scanner.Options{})
 	d, err := a.newDaemon(m, sc, log)
 	if err != nil {
 		return err
 	}
+	d.setLevel = setLevel
 	e, err := startEmbedded(ctx, a, m.paths.DataDir, o.listen, sc, log)
 	if err != nil {
 		return errors.Join(err, d.lease.Release())
@@ -111,21 +111,13 @@ func (a *app) upHere(ctx context.Context, m machine, o upOptions) error {
 	return errors.Join(err, <-served, <-first)
 }
 
-// source says where the repo's name came from, for the transcript.
-func (o upOptions) source() string {
-	info, err := gitrepo.Find(o.path)
-	if o.repo != "" || err != nil || info.RemoteName == "" {
-		return ""
-	}
-	return " (from " + info.RemoteName + ")"
-}
-
-// upLog is quiet where a person reads the transcript.
-func (a *app) upLog(m machine) *slog.Logger {
+// upLog is quiet where a person reads the transcript. The function sets its
+// level by a later configuration.
+func (a *app) upLog(m machine) (log *slog.Logger, set func(level string)) {
 	if a.verbose || a.getenv("TEAMMEMD_LOG") != "" || !isTerminal(a.err) {
-		return a.log(m)
+		return a.clientLog(m.client.Config)
 	}
-	return a.logger(slog.LevelWarn, false)
+	return a.logger(slog.LevelWarn, false), func(string) {}
 }
 
 // upRoot signs this machine in to its own server and registers the checkout.
@@ -206,7 +198,7 @@ func (a *app) upFirst(ctx context.Context, m machine, d *daemon, root config.Roo
 		return nil
 	}
 	report, err := d.Sync(ctx, control.SyncRequest{Root: root.ID})
-	if ctx.Err() != nil {
+	if interrupted := ctx.Err() != nil; interrupted {
 		return nil
 	}
 	if err != nil {
@@ -218,41 +210,4 @@ func (a *app) upFirst(ctx context.Context, m machine, d *daemon, root config.Roo
 	report = movedSince(report, control.Moved{})
 	report.DurationMS = time.Since(begun).Milliseconds()
 	return a.transcript(ctx, m, root, report, e.auth, d.scanner, o.source())
-}
-
-// transcript says what runs, what was found, and how a teammate joins.
-func (a *app) transcript(ctx context.Context, m machine, root config.Root, report control.RootReport, tokens *auth.Auth, sc *scanner.Scanner, source string) error {
-	code, err := tokens.NewJoinCode(ctx, root.Repo)
-	if err != nil {
-		return err
-	}
-	join := fmt.Sprintf("teammemd join %s --code %s", root.Server, code.Code)
-	if a.json {
-		return a.printJSON(struct {
-			control.RootReport
-			Join      string    `json:"join"`
-			ExpiresAt time.Time `json:"join_expires_at"`
-		}{report, join, code.ExpiresAt})
-	}
-	files, findings := report.Sent+report.Received+report.Unchanged+report.Restored+len(report.Held), 0
-	for _, h := range report.Held {
-		if h.Rule != "" {
-			findings += 1 + h.More
-		}
-	}
-	a.printf("  server    %s  (SQLite in %s)\n", root.Server, a.tilde(m.paths.DataDir))
-	a.printf("  repo      %s%s\n", root.Repo, source)
-	a.printf("  team dir  %s   %d files, %d rules, %d findings\n", a.tilde(root.Dir), files, sc.Rules(), findings)
-	a.printf("  ")
-	a.printSummary(report)
-	a.printf("  teammate  %s     (valid %d min, once%s)\n", join, int(time.Until(code.ExpiresAt).Round(time.Minute).Minutes()), onlyHere(root.Server))
-	a.printNotes(report)
-	return nil
-}
-
-func onlyHere(server string) string {
-	if isLoopback(server) {
-		return "; this machine only"
-	}
-	return ""
 }

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
+)
+
+type rootFault struct {
+	root config.Root
+	err  error
+}
+
+// liveRoot is a root whose engine runs.
+type liveRoot struct {
+	*openRoot
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// Reload reads the configuration and the roots again, starts those that are new
+// and ends those that are gone. A configuration that differs is taken up by all
+// roots, after their last push under the old one; a faulty one changes nothing. A
+// faulty root is reported by status and hinders no other.
+func (d *daemon) Reload(ctx context.Context) error {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	if d.closing {
+		return fmt.Errorf("%w: the daemon is ending", api.ErrUnavailable)
+	}
+	m, err := d.app.machine()
+	if err != nil {
+		return err
+	}
+	wanted, err := m.roots()
+	if err != nil {
+		return err
+	}
+	changed := !reflect.DeepEqual(m.client.Config, d.client)
+	for _, root := range d.live() {
+		i := slices.IndexFunc(wanted, func(w config.Root) bool { return w.ID == root.ID })
+		if changed || i < 0 || wanted[i] != root.Root {
+			d.end(root)
+		}
+	}
+	if changed {
+		d.client = m.client.Config
+		d.setLevel(d.client.LogLevel)
+		d.watchAnew(d.client.Debounce.Std(), d.client.MaxWait.Std())
+	}
+	d.mu.Lock()
+	clear(d.fault)
+	d.mu.Unlock()
+	for _, root := range wanted {
+		if d.find(root.ID) != nil {
+			continue
+		}
+		if err := d.start(ctx, m, root); err != nil {
+			d.log.ErrorContext(ctx, "root not started", "root", root.ID, "error", oneLine(err.Error()))
+			d.blame(root, err)
+		}
+	}
+	return nil
+}
+
+// reloadNoMore waits for a reload under way and refuses all later ones.
+func (d *daemon) reloadNoMore() {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	d.closing = true
+}
+
+func (d *daemon) reloadOnHangup(ctx context.Context, hups <-chan os.Signal) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hups:
+			if err := d.Reload(ctx); err != nil {
+				d.log.ErrorContext(ctx, "configuration not reloaded", "error", oneLine(err.Error()))
+			}
+		}
+	}
+}
+
+// live returns the running roots, sorted by id.
+func (d *daemon) live() []*liveRoot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	roots := make([]*liveRoot, 0, len(d.roots))
+	for _, root := range d.roots {
+		roots = append(roots, root)
+	}
+	slices.SortFunc(roots, func(a, b *liveRoot) int { return strings.Compare(a.ID, b.ID) })
+	return roots
+}
+
+func (d *daemon) find(id string) *liveRoot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.roots[id]
+}
+
+// start opens a root and runs its engine.
+func (d *daemon) start(ctx context.Context, m machine, root config.Root) error {
+	log := d.log.With("root", root.ID)
+	w := d.watching()
+	open, err := m.open(ctx, root, rootOptions{
+		scanner: d.scanner, log: log,
+		unsettled: func() bool { return w.Pending(root.ID) },
+	})
+	if err != nil {
+		return err
+	}
+	if dropped, err := open.state.Prune(time.Now()); err != nil {
+		log.WarnContext(ctx, "old saved copies not dropped", "error", oneLine(err.Error()))
+	} else if dropped > 0 {
+		log.InfoContext(ctx, "old saved copies dropped", "copies", dropped)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	running, cancel := context.WithCancel(d.ctx)
+	live := &liveRoot{openRoot: open, cancel: cancel, ended: make(chan struct{})}
+	d.roots[root.ID] = live
+	d.group.Go(func() error {
+		defer close(live.ended)
+		err := errors.Join(open.engine.Run(running), open.close())
+		w.Remove(root.ID)
+		d.forget(live)
+		if err != nil {
+			log.ErrorContext(running, "root ended", "error", oneLine(err.Error()))
+			d.blame(root, err)
+		}
+		return nil // one root must not end the others
+	})
+	w.Add(root.ID, root.Dir)
+	return nil
+}
+
+// end stops a root's engine and waits for its last push.
+func (d *daemon) end(root *liveRoot) {
+	root.cancel()
+	<-root.ended
+}
+
+func (d *daemon) forget(root *liveRoot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.roots[root.ID] == root {
+		delete(d.roots, root.ID)
+	}
+}
+
+// blame keeps why a root does not run, for status.
+func (d *daemon) blame(root config.Root, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fault[root.ID] = rootFault{root, err}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/control"
+	teamsync "github.com/teammem/teammemd/sync"
+	"github.com/teammem/teammemd/watcher"
+)
+
+// alive answers the watchdog: it hangs where the daemon does.
+func (d *daemon) alive(context.Context) error {
+	for _, root := range d.live() {
+		_ = root.engine.Report()
+	}
+	return nil
+}
+
+// Stop ends the daemon, after its engines' last push.
+func (d *daemon) Stop(context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stop != nil {
+		d.stop()
+	}
+	return nil
+}
+
+// Sync runs one full cycle of one root.
+func (d *daemon) Sync(ctx context.Context, req control.SyncRequest) (control.RootReport, error) {
+	root := d.find(req.Root)
+	if root == nil {
+		d.mu.Lock()
+		fault, ok := d.fault[req.Root]
+		d.mu.Unlock()
+		if ok {
+			return control.RootReport{}, fault.err
+		}
+		return control.RootReport{}, withHint(fmt.Errorf("%w: the daemon does not know this root yet", api.ErrUsage), "send it SIGHUP, or start it again")
+	}
+	root.prepare(req)
+	report, err := root.engine.Sync(ctx, modeOf(req))
+	if err != nil {
+		return control.RootReport{}, err
+	}
+	return root.describe(ctx, report)
+}
+
+// Status returns the state of all roots.
+func (d *daemon) Status(ctx context.Context) (control.Status, error) {
+	status := control.Status{Schema: schema}
+	for _, root := range d.live() {
+		one, err := d.rootStatus(ctx, root)
+		if err != nil {
+			return control.Status{}, err
+		}
+		status.Roots = append(status.Roots, one)
+	}
+	d.mu.Lock()
+	for _, fault := range d.fault {
+		status.Roots = append(status.Roots, faultStatus(fault))
+	}
+	d.mu.Unlock()
+	slices.SortFunc(status.Roots, func(a, b control.RootStatus) int { return strings.Compare(a.Root, b.Root) })
+	summarise(&status)
+	return status, nil
+}
+
+func (d *daemon) rootStatus(ctx context.Context, root *liveRoot) (control.RootStatus, error) {
+	report := root.engine.Report()
+	described, err := root.describe(ctx, report)
+	if err != nil {
+		return control.RootStatus{}, err
+	}
+	mode := d.watching().Mode(root.ID)
+	if mode == watcher.Polling && described.State == string(teamsync.InSync) {
+		described.State = string(teamsync.Polling)
+	}
+	return control.RootStatus{
+		RootReport: described, LastPush: report.LastPush, LastPull: report.LastPull, NextRetry: report.NextRetry, Watch: string(mode),
+	}, nil
+}
