@@ -24,6 +24,8 @@ import (
 //	becomes STATUS PATH [FILE]  ask until the status is this
 //	hangup COUNT TEXT           send SIGHUP and wait until the log has TEXT so often
 //	stop                        send SIGTERM and expect a clean end; log in server.log
+//
+// and those of script_client_test.go.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -36,9 +38,10 @@ func TestScripts(t *testing.T) {
 				return errors.New("a script's test is no testing.TB")
 			}
 			env.Values[serverValue{}] = &scriptServer{t: one}
+			env.Values[childrenValue{}] = &children{t: one, byName: map[string]*child{}}
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+		Cmds: withClientCommands(map[string]scriptCommand{
 			"exits":   scriptExits,
 			"lines":   scriptLines,
 			"serve":   scriptServe,
@@ -47,11 +50,13 @@ func TestScripts(t *testing.T) {
 			"becomes": scriptBecomes,
 			"hangup":  scriptHangup,
 			"stop":    scriptStop,
-		},
+		}),
 	})
 }
 
 type serverValue struct{}
+
+type scriptCommand = func(ts *testscript.TestScript, neg bool, args []string)
 
 // scriptServer is the server of one script.
 type scriptServer struct {

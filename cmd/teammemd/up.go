@@ -198,13 +198,12 @@ func (a *app) upFirst(ctx context.Context, m machine, d *daemon, root config.Roo
 		return nil
 	}
 	report, err := d.Sync(ctx, control.SyncRequest{Root: root.ID})
-	if interrupted := ctx.Err() != nil; interrupted {
+	switch {
+	case errors.Is(err, context.Canceled): // interrupted
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	if o.silent {
+	case o.silent:
 		return nil
 	}
 	report = movedSince(report, control.Moved{})
