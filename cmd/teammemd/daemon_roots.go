@@ -12,6 +12,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/config"
+	teamsync "github.com/teammem/teammemd/sync"
 )
 
 type rootFault struct {
@@ -113,10 +114,11 @@ func (d *daemon) find(id string) *liveRoot {
 func (d *daemon) start(ctx context.Context, m machine, root config.Root) error {
 	log := d.log.With("root", root.ID)
 	w := d.watching()
-	open, err := m.open(ctx, root, rootOptions{
-		scanner: d.scanner, log: log,
-		unsettled: func() bool { return w.Pending(root.ID) },
-	})
+	var open *openRoot
+	// At the end a root that was in step is looked at once more: the watcher may
+	// not have told yet what was written a moment ago.
+	unsettled := func() bool { return w.Pending(root.ID) || open.engine.Report().Word == teamsync.InSync }
+	open, err := m.open(ctx, root, rootOptions{scanner: d.scanner, log: log, unsettled: unsettled})
 	if err != nil {
 		return err
 	}

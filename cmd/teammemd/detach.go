@@ -202,17 +202,17 @@ func childError(err error, logFile string) error {
 	return withHint(errors.New(message), "%s", hint)
 }
 
-// relayed is an error of another process.
+// relayed is an error in the words of another process.
 type relayed struct {
-	message  string
-	sentinel error // with the same exit code
+	message string
+	err     error // has the same exit code
 }
 
 // Error returns what the process said.
 func (r *relayed) Error() string { return r.message }
 
-// Unwrap returns the sentinel.
-func (r *relayed) Unwrap() error { return r.sentinel }
+// Unwrap returns an error with the same exit code.
+func (r *relayed) Unwrap() error { return r.err }
 
 // lastWords finds the error line, and the hint after it, at the end of a log.
 func lastWords(logFile string) (message, hint string) {

@@ -85,7 +85,7 @@ func (a *app) redeem(ctx context.Context, m machine, root *config.Root, r regist
 	joined, err := client.Join(ctx, code, deviceName())
 	if err != nil {
 		if code := api.ExitCode(err); code == api.ExitSignIn || code == api.ExitNoAccess {
-			return withHint(err, "ask for a new code: one works once, for 15 minutes, and dies after five wrong tries")
+			return withHint(&relayed{errorText(err), err}, "a code works once, for 15 minutes, and dies after five wrong tries")
 		}
 		return err
 	}

@@ -58,6 +58,16 @@ func (a *app) clientLog(c config.Client) (log *slog.Logger, set func(level strin
 	return a.changeableLog(c.LogLevel, c.LogFormat == "json" || c.LogFormat == "auto" && !isTerminal(a.err) && a.getenv("JOURNAL_STREAM") == "")
 }
 
+// onceLog is for verbs that end with a report of their own: it says nothing that
+// is in there, unless more was asked for.
+func (a *app) onceLog(m machine) *slog.Logger {
+	if a.verbose || a.getenv("TEAMMEMD_LOG") != "" {
+		log, _ := a.clientLog(m.client.Config)
+		return log
+	}
+	return a.logger(slog.LevelError, false)
+}
+
 // logger returns the log of a long-running verb: text on a terminal, JSON or
 // plain text elsewhere.
 func (a *app) logger(level slog.Level, asJSON bool) *slog.Logger {

@@ -183,7 +183,8 @@ func checkedTokenFile(file string) (string, error) {
 		return "", fmt.Errorf("%w: --token-file: %w", api.ErrUsage, err)
 	}
 	if _, err := config.ReadTokenFile(abs); err != nil {
-		return "", fmt.Errorf("%w: --token-file: %w", api.ErrUsage, err)
+		// A wrong argument, whatever it would be in a configuration.
+		return "", fmt.Errorf("%w: --token-file: %s", api.ErrUsage, strings.TrimPrefix(err.Error(), api.ErrConfig.Error()+": "))
 	}
 	return abs, nil
 }
@@ -213,24 +214,32 @@ func checkTeamDir(m machine, dir string) error {
 	if err == nil && !info.IsDir() {
 		return fmt.Errorf("%w: the team directory %s is a file", api.ErrUsage, dir)
 	}
+	at := resolvedParent(dir)
 	for _, own := range []string{m.paths.StateDir, m.paths.ConfigDir, m.paths.DataDir} {
-		if rel, err := filepath.Rel(resolvedParent(dir), resolvedParent(own)); err == nil && filepath.IsLocal(rel) {
+		if contains(at, resolvedParent(own)) {
 			return fmt.Errorf("%w: the team directory %s contains teammemd's own files", api.ErrUsage, dir)
+		}
+	}
+	for _, own := range []string{m.paths.StateDir, m.paths.RootsDir(), m.paths.DataDir} {
+		if contains(resolvedParent(own), at) {
+			return fmt.Errorf("%w: the team directory %s lies in teammemd's own directory %s", api.ErrUsage, dir, own)
 		}
 	}
 	return nil
 }
 
-// register makes the team directory and stores the root. The same directory and
+// contains reports whether inner is dir or lies below it.
+func contains(dir, inner string) bool {
+	rel, err := filepath.Rel(dir, inner)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// register stores the root and makes its team directory. The same directory and
 // repo again is no error: server and token file are renewed.
 func (a *app) register(m machine, root config.Root) (config.Root, error) {
-	// Private to the user, as the agent makes its own.
-	if err := os.MkdirAll(root.Dir, 0o700); err != nil {
-		return config.Root{}, fmt.Errorf("making the team directory: %w", err)
-	}
 	added, err := config.AddRoot(m.paths, root)
-	var taken *config.TakenError
-	if errors.As(err, &taken) && !taken.Nested && taken.Holder.Repo == root.Repo && resolved(taken.Holder.Dir) == resolved(root.Dir) {
+	taken, isTaken := errors.AsType[*config.TakenError](err)
+	if isTaken && !taken.Nested && taken.Holder.Repo == root.Repo {
 		again := taken.Holder
 		again.Server, again.Path = root.Server, root.Path
 		if root.TokenFile != "" {
@@ -239,6 +248,14 @@ func (a *app) register(m machine, root config.Root) (config.Root, error) {
 		added, err = again, config.UpdateRoot(m.paths, again)
 	}
 	if err != nil {
+		return config.Root{}, err
+	}
+	// Private to the user, as the agent makes its own.
+	if err := os.MkdirAll(added.Dir, 0o700); err != nil {
+		err = fmt.Errorf("%w: making the team directory: %w", api.ErrUsage, err)
+		if !isTaken {
+			err = errors.Join(err, config.RemoveRoot(m.paths, added.ID))
+		}
 		return config.Root{}, err
 	}
 	return added, nil

@@ -149,6 +149,12 @@ func (a *app) printTotals(r control.RootReport, unchanged string) {
 		(time.Duration(r.DurationMS) * time.Millisecond).Seconds())
 }
 
+// printPlan is the line that a dry run ends with.
+func (a *app) printPlan(r control.RootReport) {
+	a.printf("dry run   %d to send, %d to receive%s, %d unchanged, %d held   (nothing was changed)\n", r.Sent, r.Received,
+		plural(r.Restored, ", %d to restore"), r.Unchanged, len(r.Held))
+}
+
 // label is a state word as prose.
 func label(state string) string {
 	if state == string(teamsync.InSync) {

@@ -33,7 +33,7 @@ import (
 //	keys NAME PATH KEY...         expect exactly these members of an object in JSON
 //	json NAME PATH VALUE          expect a value in JSON; a PATH is a.0.b, or . for all
 //	like NAME PATH REGEXP         expect a string in JSON to match
-//	take VAR NAME PATH            keep a value of JSON in a variable
+//	take VAR NAME PATH [REGEXP]   keep a value of JSON, or its first group, in a variable
 //	mode FILE PERM                expect a file's permissions
 func withClientCommands(cmds map[string]scriptCommand) map[string]scriptCommand {
 	maps.Copy(cmds, map[string]scriptCommand{
@@ -294,6 +294,13 @@ func scriptTake(ts *testscript.TestScript, neg bool, args []string) {
 	text, ok := valueAt(ts, args[1], args[2]).(string)
 	if !ok {
 		ts.Fatalf("%s is no string", args[2])
+	}
+	if len(args) > 3 {
+		groups := regexp.MustCompile(args[3]).FindStringSubmatch(text)
+		if len(groups) < 2 {
+			ts.Fatalf("%q does not match %s", text, args[3])
+		}
+		text = groups[1]
 	}
 	ts.Setenv(args[0], text)
 }

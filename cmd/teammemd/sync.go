@@ -63,7 +63,11 @@ func (a *app) sync(ctx context.Context, args []string, req control.SyncRequest) 
 			report = faultStatus(rootFault{root, err}).RootReport
 		}
 		reports = append(reports, report)
-		a.worse(exitOf(report))
+		judged := report
+		if req.DryRun || req.Mode != control.Both {
+			judged.Pending = 0 // left undone as it was asked for
+		}
+		a.worse(exitOf(judged))
 	}
 	if a.json {
 		if len(reports) == 1 {
@@ -74,6 +78,11 @@ func (a *app) sync(ctx context.Context, args []string, req control.SyncRequest) 
 	for _, report := range reports {
 		if len(reports) > 1 {
 			a.printf("%s  %s\n", report.Repo, report.Root)
+		}
+		if req.DryRun {
+			a.printNotes(report)
+			a.printPlan(report)
+			continue
 		}
 		a.printReport(report)
 	}
@@ -92,8 +101,7 @@ func (a *app) syncRoot(ctx context.Context, m machine, root config.Root, req con
 	if !errors.Is(err, control.ErrNotRunning) {
 		return control.RootReport{}, err
 	}
-	log, _ := a.clientLog(m.client.Config)
-	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: log}, req)
+	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: a.onceLog(m)}, req)
 }
 
 // modeOf translates what travels over the socket.
