@@ -33,28 +33,25 @@ func keyFault(s string) string {
 		return fmt.Sprintf("the key is longer than %d bytes", MaxKeyBytes)
 	case !utf8.ValidString(s):
 		return "the key is not UTF-8"
-	case !norm.NFC.IsNormalString(s):
-		return "the key is not in Unicode normal form C"
+	case strings.Contains(s, `\`):
+		return "the key has a backslash"
 	}
-	for _, r := range s {
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return "the key has a control or format character"
-		}
-		if r == '\\' {
-			return "the key has a backslash"
-		}
+	if why := charactersFault(s); why != "" {
+		return why
 	}
 	if why := segmentsFault(s); why != "" {
 		return why
 	}
 	// What a sloppy peer may make of the name must be harmless as well: its
 	// percent-decoded form, twice, and its compatibility form.
-	decoded := s
-	for range 2 {
-		decoded = percentDecode(decoded)
-		if traverses(decoded) {
+	if strings.Contains(s, "%") {
+		once := percentDecode(s)
+		if traverses(once) || traverses(percentDecode(once)) {
 			return "the key's percent-decoded form leaves its directory"
 		}
+	}
+	if isASCII(s) {
+		return "" // its compatibility form is itself
 	}
 	if compat := norm.NFKC.String(s); compat != s && introduces(s, compat) {
 		return "the key's compatibility form (NFKC) has a dot segment, a slash, a backslash or NUL"
@@ -62,12 +59,43 @@ func keyFault(s string) string {
 	return ""
 }
 
+// charactersFault looks at each character, the common case of plain ASCII
+// without the Unicode tables: a hashes view has thousands of keys.
+func charactersFault(s string) string {
+	const control = "the key has a control or format character"
+	if isASCII(s) {
+		for i := range len(s) {
+			if s[i] < ' ' || s[i] == 0x7F {
+				return control
+			}
+		}
+		return ""
+	}
+	if !norm.NFC.IsNormalString(s) {
+		return "the key is not in Unicode normal form C"
+	}
+	for _, r := range s {
+		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return control
+		}
+	}
+	return ""
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 func segmentsFault(s string) string {
-	segments := strings.Split(s, "/")
-	if len(segments) > MaxSegments {
+	if strings.Count(s, "/") >= MaxSegments {
 		return fmt.Sprintf("the key has more than %d segments", MaxSegments)
 	}
-	for _, seg := range segments {
+	for seg := range strings.SplitSeq(s, "/") {
 		switch {
 		case seg == "":
 			return "the key has an empty segment"
@@ -89,7 +117,11 @@ func segmentsFault(s string) string {
 // superscript digits that it folds to 1, 2 and 3.
 func isDeviceName(seg string) bool {
 	base, _, _ := strings.Cut(seg, ".")
-	base = strings.ToUpper(strings.TrimRight(base, " "))
+	base = strings.TrimRight(base, " ")
+	if len(base) < len("CON") || len(base) > len("CONOUT$") {
+		return false
+	}
+	base = strings.ToUpper(base)
 	switch base {
 	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
 		return true
@@ -103,9 +135,6 @@ func isDeviceName(seg string) bool {
 }
 
 func percentDecode(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
-	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] == '%' && i+2 < len(s) {

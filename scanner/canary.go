@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/teammem/teammemd/scanner/samples" //nolint:depguard // a part of this package: what it must find
+	"github.com/teammem/teammemd/scanner/samples"
 )
 
 // Canary scans one fresh sample of every family that must always be stopped and

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/teammem/teammemd/api"
 )
@@ -35,24 +38,27 @@ func (e *Engine) perform(ctx context.Context, effect Effect) Event {
 // inspect loads each file and lets the guard judge the very buffer that will be
 // sent.
 func (e *Engine) inspect(ctx context.Context, f Inspect) Event {
-	answer := Inspected{Files: make([]Inspection, 0, len(f.Keys))}
-	for _, key := range f.Keys {
-		file := Inspection{Key: key}
-		file.Loaded, file.Err = e.opts.Tree.Load(ctx, key, f.How)
-		if file.Err == nil {
-			findings, err := e.opts.Guard.Check(ctx, key, file.Loaded.Content)
-			var unfit *api.HeldError
-			switch {
-			case errors.As(err, &unfit):
-				file.Err = err
-			case err != nil:
-				return Inspected{Err: fmt.Errorf("scanning for secrets: %w", err)}
-			}
-			file.Findings = findings
-		}
-		answer.Files = append(answer.Files, file)
+	files := make([]Inspection, len(f.Keys))
+	for i, key := range f.Keys {
+		files[i].Key = key
+		files[i].Loaded, files[i].Err = e.opts.Tree.Load(ctx, key, f.How)
 	}
-	return answer
+	err := judge(len(files), func(i int) error {
+		file := &files[i]
+		if file.Err != nil {
+			return nil
+		}
+		findings, err := e.opts.Guard.Check(ctx, file.Key, file.Loaded.Content)
+		if unfit, ok := errors.AsType[*api.HeldError](err); ok {
+			file.Err, err = unfit, nil
+		}
+		file.Findings = findings
+		return err
+	})
+	if err != nil {
+		return Inspected{Err: err}
+	}
+	return Inspected{Files: files}
 }
 
 func (e *Engine) receive(ctx context.Context, f Receive) Event {
@@ -60,16 +66,36 @@ func (e *Engine) receive(ctx context.Context, f Receive) Event {
 	if err != nil {
 		return Received{Err: err}
 	}
-	answer := Received{Invalid: pulled.Invalid, Entries: make([]Arrival, 0, len(pulled.Entries))}
-	for _, entry := range pulled.Entries {
-		arrival := Arrival{Incoming: entry}
-		arrival.Findings, err = e.opts.Guard.Check(ctx, entry.Key, entry.Content)
-		if err != nil && !errors.As(err, &arrival.Refusal) {
-			return Received{Err: fmt.Errorf("scanning for secrets: %w", err)}
+	entries := make([]Arrival, len(pulled.Entries))
+	err = judge(len(entries), func(i int) error {
+		entry := &entries[i]
+		entry.Incoming = pulled.Entries[i]
+		findings, err := e.opts.Guard.Check(ctx, entry.Key, entry.Content)
+		if unfit, ok := errors.AsType[*api.HeldError](err); ok {
+			entry.Refusal, err = unfit, nil
 		}
-		answer.Entries = append(answer.Entries, arrival)
+		entry.Findings = findings
+		return err
+	})
+	if err != nil {
+		return Received{Err: err}
 	}
-	return answer
+	return Received{Invalid: pulled.Invalid, Entries: entries}
+}
+
+// judge asks the guard about n texts, as many at a time as there are processors:
+// it is what a first sync spends its time on. The error is one of those that
+// mean that nothing can be judged now.
+func judge(n int, check func(i int) error) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		group.Go(func() error { return check(i) })
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("scanning for secrets: %w", err)
+	}
+	return nil
 }
 
 // install saves before it displaces. A copy that cannot be saved stops all of

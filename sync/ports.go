@@ -59,7 +59,7 @@ type State interface {
 	Save(ctx context.Context, saved api.SavedCopy) (id string, err error)
 }
 
-// Guard is the secret scanner.
+// Guard is the secret scanner. It may be asked from several goroutines at once.
 type Guard interface {
 	// Check returns what must keep content from travelling, nil for clean.
 	// A *[api.HeldError] says why content could not be judged: it is then held.

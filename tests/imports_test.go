@@ -41,6 +41,7 @@ var layout = map[string]rule{
 	"agents/claude": {may: []string{"api", "memory", "sync/remote", "sync/memdir", "internal/control"}},
 
 	"internal/atomicfile": {},
+	"internal/nobody":     {testOnly: true},
 	"internal/gitrepo":    {may: []string{"api"}},
 	"internal/config":     {may: []string{"api"}},
 	"internal/control":    {may: []string{"api"}},

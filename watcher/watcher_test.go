@@ -486,19 +486,6 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
-func TestUnreadableDirectories(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS == "windows" || os.Getuid() == 0 {
-		t.Skip("SKIP: modes keep this user out of nothing")
-	}
-	r := newRig(t, quick())
-	r.must(os.Mkdir(r.path("closed"), 0o000))
-	r.hint("the closed directory")
-	r.write("f.md")
-	r.proven("beside it", "f.md")
-	r.must(os.Chmod(r.path("closed"), 0o755))
-}
-
 func TestRunEndsAndClosesItsChannels(t *testing.T) {
 	t.Parallel()
 	w := watcher.New(quick())

@@ -99,8 +99,33 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 	if err := os.MkdirAll(m.paths.StateDir, 0o700); err != nil {
 		return fmt.Errorf("making the state directory: %w", err)
 	}
-	logFile := filepath.Join(m.paths.StateDir, "daemon.log")
-	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err := a.startDetached(ctx, m, program, wanted.Dir, o); err != nil {
+		if errors.Is(err, api.ErrAlreadyRunning) && m.embeddedURL() != "" {
+			return a.upBeside(ctx, m, o) // another start was quicker
+		}
+		return err
+	}
+	roots, err := m.roots()
+	if err != nil {
+		return err
+	}
+	root, ok := rootFor(roots, wanted.Dir)
+	if !ok {
+		return fmt.Errorf("the daemon did not register %s; see daemon.log in %s", wanted.Dir, m.paths.StateDir)
+	}
+	backend, err := openBeside(ctx, m.paths.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = backend.Close() }()
+	return a.firstThroughDaemon(ctx, m, o, root, auth.New(backend, auth.Options{}), control.Moved{}, begun)
+}
+
+// startDetached starts the process that stays and waits until it answers for the
+// team directory dir. Its log is its own until then, so that starts at the same
+// moment do not read each other's last words; then it becomes the daemon's log.
+func (a *app) startDetached(ctx context.Context, m machine, program, dir string, o upOptions) error {
+	log, err := os.CreateTemp(m.paths.StateDir, "daemon-*.log")
 	if err != nil {
 		return fmt.Errorf("opening the log: %w", err)
 	}
@@ -113,23 +138,15 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- child.Wait() }()
-	if err := a.awaitDaemon(ctx, m, wanted.Dir, ended, logFile); err != nil {
+	if err := a.awaitDaemon(ctx, m, dir, ended, log.Name()); err != nil {
+		if _, told := errors.AsType[*relayed](err); told {
+			_ = os.Remove(log.Name()) // its last words are in err
+		}
 		return err
 	}
-	roots, err := m.roots()
-	if err != nil {
-		return err
-	}
-	root, ok := rootFor(roots, wanted.Dir)
-	if !ok {
-		return fmt.Errorf("the daemon did not register %s; see %s", wanted.Dir, logFile)
-	}
-	backend, err := openBeside(ctx, m.paths.DataDir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = backend.Close() }()
-	return a.firstThroughDaemon(ctx, m, o, root, auth.New(backend, auth.Options{}), control.Moved{}, begun)
+	// Where an open file cannot be renamed, the log keeps its first name.
+	_ = os.Rename(log.Name(), filepath.Join(m.paths.StateDir, "daemon.log"))
+	return nil
 }
 
 // childArgs repeats what was asked for, for the process that stays.

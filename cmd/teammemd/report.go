@@ -140,8 +140,12 @@ func (a *app) printNotes(r control.RootReport) {
 
 // printSummary is the line that a sync ends with.
 func (a *app) printSummary(r control.RootReport) {
-	a.printf("%s   %d sent, %d received%s, %d unchanged, %d held%s   (%.2f s)\n", label(r.State), r.Sent, r.Received,
-		plural(r.Restored, ", %d restored"), r.Unchanged, len(r.Held), plural(r.Pending, ", %d pending"),
+	a.printTotals(r, fmt.Sprintf(", %d unchanged", r.Unchanged))
+}
+
+func (a *app) printTotals(r control.RootReport, unchanged string) {
+	a.printf("%s   %d sent, %d received%s%s, %d held%s   (%.2f s)\n", label(r.State), r.Sent, r.Received,
+		plural(r.Restored, ", %d restored"), unchanged, len(r.Held), plural(r.Pending, ", %d pending"),
 		(time.Duration(r.DurationMS) * time.Millisecond).Seconds())
 }
 

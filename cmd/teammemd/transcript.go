@@ -36,7 +36,7 @@ func (a *app) transcript(ctx context.Context, m machine, root config.Root, repor
 	a.printf("  repo      %s%s\n", root.Repo, source)
 	a.printf("  team dir  %s   %s, %s, %s\n", a.tilde(root.Dir), count(files, "file"), count(sc.Rules(), "rule"), count(findings, "finding"))
 	a.printf("  ")
-	a.printSummary(report)
+	a.printTotals(report, plural(report.Unchanged, ", %d unchanged"))
 	a.printf("  teammate  %s     (valid %d min, once%s)\n", join, int(time.Until(code.ExpiresAt).Round(time.Minute).Minutes()), onlyHere(root.Server))
 	a.printNotes(report)
 	return nil

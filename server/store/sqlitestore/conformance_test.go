@@ -1,7 +1,12 @@
 package sqlitestore_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
@@ -20,8 +25,37 @@ func TestConformance(t *testing.T) {
 						return sqlitestore.Open(t.Context(), sqlitestore.Options{Dir: dir, Serve: serve, CachedRows: rows})
 					}
 				}
-				return storetest.Harness{Open: open(true), Beside: open(false)}
+				crash := func() (store.Backend, error) {
+					return sqlitestore.Open(t.Context(), sqlitestore.Options{Dir: crashed(t, dir), Serve: true})
+				}
+				return storetest.Harness{Open: open(true), Beside: open(false), Crash: crash}
 			})
 		})
 	}
+}
+
+// crashed copies the files of a data directory as a crash would leave them. A
+// reader holds its place meanwhile: a checkpoint can then neither write what the
+// copied log lacks into the database, nor begin the log anew.
+func crashed(t *testing.T, dir string) string {
+	t.Helper()
+	conn, err := sqlite.OpenConn(filepath.Join(dir, "teammemd.db"), sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, statement := range []string{"BEGIN", "SELECT * FROM meta"} {
+		if err := sqlitex.Execute(conn, statement, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := t.TempDir()
+	for _, name := range []string{"teammemd.db", "teammemd.db-wal"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(after, name), string(data))
+	}
+	return after
 }

@@ -77,8 +77,12 @@ func scanVersion(stmt *sqlite.Stmt) (store.Version, error) {
 	if err != nil {
 		return store.Version{}, err
 	}
+	sum, err := columnSum(stmt, 3)
+	if err != nil {
+		return store.Version{}, err
+	}
 	return store.Version{
-		Key: key, Version: uint64(stmt.ColumnInt64(1)), Op: store.Op(stmt.ColumnText(2)), Sum: columnSum(stmt, 3),
+		Key: key, Version: uint64(stmt.ColumnInt64(1)), Op: store.Op(stmt.ColumnText(2)), Sum: sum,
 		Bytes: stmt.ColumnInt(4), At: columnTime(stmt, 5),
 		Actor: api.Actor{
 			Token: stmt.ColumnText(6), Person: stmt.ColumnText(7), Device: stmt.ColumnText(8),

@@ -114,8 +114,12 @@ func loadItems(conn *sqlite.Conn, row *repoRow) error {
 			if err != nil {
 				return err
 			}
+			sum, err := columnSum(stmt, 1)
+			if err != nil {
+				return err
+			}
 			row.head.Items = append(row.head.Items, store.Item{
-				Key: key, Sum: columnSum(stmt, 1), Bytes: stmt.ColumnInt(2), Version: uint64(stmt.ColumnInt64(3)), Modified: columnTime(stmt, 4),
+				Key: key, Sum: sum, Bytes: stmt.ColumnInt(2), Version: uint64(stmt.ColumnInt64(3)), Modified: columnTime(stmt, 4),
 			})
 			return nil
 		},
@@ -140,8 +144,9 @@ func loadRedactions(conn *sqlite.Conn, row *repoRow) error {
 	return sqlitex.Execute(conn, "SELECT sum FROM redactions WHERE repo = ? ORDER BY sum", &sqlitex.ExecOptions{
 		Args: []any{row.id},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			row.head.Redacted = append(row.head.Redacted, columnSum(stmt, 0))
-			return nil
+			sum, err := columnSum(stmt, 0)
+			row.head.Redacted = append(row.head.Redacted, sum)
+			return err
 		},
 	})
 }
@@ -154,9 +159,13 @@ func columnKey(stmt *sqlite.Stmt, column int) (api.Key, error) {
 	return key, nil
 }
 
-func columnSum(stmt *sqlite.Stmt, column int) (sum api.Checksum) {
+// columnSum reads a checksum; NULL is none.
+func columnSum(stmt *sqlite.Stmt, column int) (sum api.Checksum, err error) {
+	if length := stmt.ColumnLen(column); length != len(sum) && !stmt.ColumnIsNull(column) {
+		return sum, fmt.Errorf("a stored checksum is damaged: it has %d bytes", length)
+	}
 	stmt.ColumnBytes(column, sum[:])
-	return sum
+	return sum, nil
 }
 
 // columnTime reads the time of a change.

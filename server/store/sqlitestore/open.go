@@ -24,6 +24,13 @@ const (
 
 	readers = 4
 
+	// smallestDatabase is SQLite's smallest page, in bytes.
+	smallestDatabase = 512
+
+	// switchPause is how long a new database is left to others before another
+	// try to switch its journal.
+	switchPause = 5 * time.Millisecond
+
 	// DefaultBusyTimeout is the default of [Options.BusyTimeout].
 	DefaultBusyTimeout = 5 * time.Second
 )
@@ -33,6 +40,9 @@ const (
 // After a burst it keeps at most 64 MB.
 var writerPragmas = []string{
 	"PRAGMA synchronous = FULL",
+	// On macOS a plain fsync leaves the data in the drive's cache.
+	"PRAGMA fullfsync = ON",
+	"PRAGMA checkpoint_fullfsync = ON",
 	"PRAGMA wal_autocheckpoint = 4000",
 	"PRAGMA journal_size_limit = 67108864",
 }
@@ -120,7 +130,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := closeToOthers(s.path); err != nil {
 		return err
 	}
-	if err := useWAL(s.writer); err != nil {
+	if err := s.useWAL(ctx); err != nil {
 		return err
 	}
 	for _, pragma := range writerPragmas {
@@ -154,12 +164,25 @@ func (s *Store) open(ctx context.Context) error {
 func createFile(path string) (created bool, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return false, nil
+		return false, checkFile(path)
 	}
 	if err != nil {
 		return false, err
 	}
 	return true, file.Close()
+}
+
+// checkFile refuses a file that is too short for a database: SQLite takes it for
+// an empty one and writes over it. What is longer SQLite judges itself.
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if size := info.Size(); info.Mode().IsRegular() && size > 0 && size < smallestDatabase {
+		return fmt.Errorf("file is not a database: it has only %d bytes", size)
+	}
+	return nil
 }
 
 // closeToOthers takes away what a copy by hand may have left open to others.
@@ -179,16 +202,34 @@ func closeToOthers(path string) error {
 // useWAL turns on the write-ahead log. It refuses a file system on which SQLite
 // falls back to another journal without an error: readers would then block
 // writers.
-func useWAL(conn *sqlite.Conn) error {
-	mode := ""
-	err := sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode = wal", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		mode = stmt.ColumnText(0)
-		return nil
-	}})
+func (s *Store) useWAL(ctx context.Context) error {
+	mode, err := s.switchToWAL(ctx)
 	if err == nil && mode != "wal" {
 		err = errors.New("this file system cannot hold a write-ahead log; use a local disk")
 	}
 	return err
+}
+
+// switchToWAL returns the journal mode that SQLite has afterwards. When several
+// processes open a new database, each holds a lock that the switch of the others
+// needs, so SQLite answers "busy" at once, whatever the timeout: we wait instead.
+func (s *Store) switchToWAL(ctx context.Context) (mode string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.busy)
+	defer cancel()
+	for {
+		err := sqlitex.ExecuteTransient(s.writer, "PRAGMA journal_mode = wal", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			mode = stmt.ColumnText(0)
+			return nil
+		}})
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			return mode, err
+		}
+		select {
+		case <-time.After(switchPause):
+		case <-ctx.Done():
+			return "", err
+		}
+	}
 }
 
 // Close waits for the write that is under way, lets the updates that still

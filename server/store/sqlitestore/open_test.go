@@ -35,6 +35,10 @@ func TestOpenRefuses(t *testing.T) {
 			t.Helper()
 			write(t, filepath.Join(dir, "teammemd.db"), strings.Repeat("no database at all\n", 100))
 		}, nil, "not a database"},
+		{"a short file", func(t *testing.T, dir string) {
+			t.Helper()
+			write(t, filepath.Join(dir, "teammemd.db"), "remember the milk")
+		}, nil, "not a database"},
 		{"a database of another program", func(t *testing.T, dir string) {
 			t.Helper()
 			rawDatabase(t, dir, "CREATE TABLE theirs (x)", "PRAGMA user_version = 1")
@@ -121,6 +125,22 @@ func modeOf(t *testing.T, path string) os.FileMode {
 	return info.Mode()
 }
 
+func TestOpenLeavesOtherFilesAlone(t *testing.T) {
+	for _, text := range []string{"x", strings.Repeat("x", 511), strings.Repeat("x", 512), strings.Repeat("a text\n", 1000)} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "teammemd.db")
+		write(t, path, text)
+		for _, serving := range []bool{true, false} {
+			if s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Dir: dir, Serve: serving}); err == nil {
+				t.Errorf("%d bytes of text were opened: %v", len(text), s.Close())
+			}
+		}
+		if after, err := os.ReadFile(path); err != nil || string(after) != text {
+			t.Errorf("%d bytes of text became %d: %v", len(text), len(after), err)
+		}
+	}
+}
+
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("windows has no permission bits")
@@ -153,7 +173,13 @@ func TestModes(t *testing.T) {
 }
 
 func TestManyOpenANewDirectory(t *testing.T) {
-	dir := t.TempDir()
+	for range 10 { // each is a race that some win
+		openTogether(t, t.TempDir())
+	}
+}
+
+func openTogether(t *testing.T, dir string) {
+	t.Helper()
 	stores := make([]*sqlitestore.Store, 8)
 	var all sync.WaitGroup
 	for i := range stores {
@@ -181,9 +207,12 @@ func TestManyOpenANewDirectory(t *testing.T) {
 
 // No test can pull the plug, so this one looks at what the promise hangs on.
 func TestWritesAreSynced(t *testing.T) {
-	const full = 2
-	if got, err := serve(t, t.TempDir()).Pragma("synchronous"); err != nil || got != full {
-		t.Errorf("synchronous = %d, %v; want %d", got, err, full)
+	const full, on = 2, 1
+	s := serve(t, t.TempDir())
+	for name, want := range map[string]int{"synchronous": full, "fullfsync": on, "checkpoint_fullfsync": on} {
+		if got, err := s.Pragma(name); err != nil || got != want {
+			t.Errorf("%s = %d, %v; want %d", name, got, err, want)
+		}
 	}
 }
 

@@ -41,8 +41,12 @@ func scanToken(stmt *sqlite.Stmt) (store.Token, error) {
 	if err != nil {
 		return store.Token{}, fmt.Errorf("a stored token is damaged: %w", err)
 	}
+	hash, err := columnSum(stmt, 2)
+	if err != nil {
+		return store.Token{}, err
+	}
 	return store.Token{
-		ID: stmt.ColumnText(0), Name: stmt.ColumnText(1), Hash: columnSum(stmt, 2), Repos: stmt.ColumnText(3), Role: role,
+		ID: stmt.ColumnText(0), Name: stmt.ColumnText(1), Hash: hash, Repos: stmt.ColumnText(3), Role: role,
 		CreatedAt: fromMillis(stmt.ColumnInt64(5)), ExpiresAt: fromMillis(stmt.ColumnInt64(6)), RevokedAt: fromMillis(stmt.ColumnInt64(7)),
 	}, nil
 }

@@ -4,7 +4,7 @@
 //
 //	storetest.Run(t, func(t *testing.T) storetest.Harness {
 //		dir := t.TempDir()
-//		return storetest.Harness{Open: ..., Beside: ...}
+//		return storetest.Harness{Open: ..., Beside: ..., Crash: ...}
 //	})
 //
 // What depends on a backend's own storage (files, a full disk, a killed

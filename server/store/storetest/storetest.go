@@ -22,12 +22,16 @@ type Harness struct {
 	// Beside opens another handle on the same storage, as `server token` does
 	// while a server runs, for credentials only. The suite closes it.
 	Beside func() (store.Backend, error)
+	// Crash opens, for serving, what the storage would hold if the machine went
+	// down at this moment; the store that is open goes on unaware. The suite
+	// closes it. Without Crash, the tests that need it are skipped.
+	Crash func() (store.Backend, error)
 }
 
 // Run runs the whole suite. fresh is called once for every test.
 func Run(t *testing.T, fresh func(t *testing.T) Harness) {
 	t.Helper()
-	for _, group := range []map[string]func(*suite){writing, reading, concurrency, lifecycle, tokens, joinCodes} {
+	for _, group := range []map[string]func(*suite){writing, reading, concurrency, lifecycle, crashes, tokens, joinCodes} {
 		for _, name := range slices.Sorted(maps.Keys(group)) {
 			run := group[name]
 			t.Run(name, func(t *testing.T) {

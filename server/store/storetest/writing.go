@@ -97,6 +97,23 @@ var writing = map[string]func(*suite){
 			s.Errorf("version %d after the panic, want 1", head.Version)
 		}
 	},
+	"a change that breaks the contract is refused": func(s *suite) {
+		before := s.apply(acme, put("a.md", "one"))
+		for name, c := range map[string]store.Change{
+			"put twice":       changeOf(put("b.md", "two"), put("b.md", "three")),
+			"put and retired": changeOf(put("b.md", "two"), retire("b.md")),
+			"retired twice":   changeOf(retire("a.md"), retire("a.md")),
+			"no key to put":   {Puts: []store.Put{{Content: "x", Sum: api.SumString("x")}}},
+			"none to retire":  {Retire: []api.Key{{}}},
+		} {
+			if _, err := s.store.Update(s.Context(), acme, deciding(c)); err == nil {
+				s.Errorf("%s: accepted", name)
+			}
+		}
+		s.wantEqual("head", s.head(acme), before)
+		s.reopen()
+		s.wantEqual("head after reopening", s.head(acme), before)
+	},
 	"a context that ended before decide changes nothing": func(s *suite) {
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
