@@ -43,7 +43,7 @@ func faultsOf(stderr string) []string {
 		default:
 			faults = append(faults, "a line that is neither message nor hint")
 		}
-		if len(line) > 600 {
+		if len(line) > 2000 {
 			faults = append(faults, "a line that nobody reads to its end")
 		}
 	}
@@ -67,7 +67,7 @@ func TestFaultsOf(t *testing.T) {
 		"teammemd: no\nhint: a\nhint: b\n":      1,
 		"teammemd: no\npanic: x\n":              1,
 		"level=INFO msg=x\nteammemd: no\n":      1,
-		"teammemd: " + strings.Repeat("x", 700): 1,
+		"teammemd: " + strings.Repeat("x", 2000): 1,
 		"teammemd: no\n\ngoroutine 1 [running]": 2,
 	}
 	got := make(map[string]int)
