@@ -59,16 +59,16 @@ func faultsOf(stderr string) []string {
 func TestFaultsOf(t *testing.T) {
 	t.Parallel()
 	tests := map[string]int{
-		"teammemd: no\n":                        0,
-		"teammemd: no\nhint: do\n":              0,
-		"":                                      1,
-		"teammemd: \n":                          2,
-		"teammemd: no\nteammemd: no\n":          1,
-		"teammemd: no\nhint: a\nhint: b\n":      1,
-		"teammemd: no\npanic: x\n":              1,
-		"level=INFO msg=x\nteammemd: no\n":      1,
+		"teammemd: no\n":                         0,
+		"teammemd: no\nhint: do\n":               0,
+		"":                                       1,
+		"teammemd: \n":                           2,
+		"teammemd: no\nteammemd: no\n":           1,
+		"teammemd: no\nhint: a\nhint: b\n":       1,
+		"teammemd: no\npanic: x\n":               1,
+		"level=INFO msg=x\nteammemd: no\n":       1,
 		"teammemd: " + strings.Repeat("x", 2000): 1,
-		"teammemd: no\n\ngoroutine 1 [running]": 2,
+		"teammemd: no\n\ngoroutine 1 [running]":  2,
 	}
 	got := make(map[string]int)
 	for text := range tests {
