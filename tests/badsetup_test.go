@@ -63,8 +63,8 @@ func TestBadArguments(t *testing.T) {
 			}
 		})
 	}
-	// A file with a token is configuration.
-	complains(t, m.run("init", "--server", nowhere, "--repo", team, "--team-dir", m.team, "--token-file", filepath.Join(m.home, "no-such")), 78, "no-such")
+	// A file that the command line names is an argument.
+	complains(t, m.run("init", "--server", nowhere, "--repo", team, "--team-dir", m.team, "--token-file", filepath.Join(m.home, "no-such")), 2, "no-such")
 	sameTree(t, "the team directory", tree{"note.md": "text\n"}, treeOf(t, m.team))
 	if o := m.run("server", "token", "revoke", "no-such", "--data", m.xdg("data")); o.code == 0 {
 		t.Error("a token that does not exist was revoked")
