@@ -18,10 +18,14 @@ func complains(t *testing.T, o outcome, code int, wants ...string) {
 	for _, fault := range faultsOf(o.stderr) {
 		t.Errorf("%q: %s:\n%s%s", o.args, fault, o.stdout, o.stderr)
 	}
+	var missing []string
 	for _, want := range wants {
 		if !strings.Contains(o.stderr, want) {
-			t.Errorf("%q does not say %q:\n%s", o.args, want, o.stderr)
+			missing = append(missing, want)
 		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("%q does not say %q:\n%s", o.args, missing, o.stderr)
 	}
 }
 

@@ -198,11 +198,16 @@ func (m *machine) endDetached() {
 	if gone() {
 		return
 	}
-	_ = syscall.Kill(pid, syscall.SIGTERM)
+	daemon, err := os.FindProcess(pid)
+	if err != nil {
+		m.t.Error(err)
+		return
+	}
+	_ = daemon.Signal(syscall.SIGTERM)
 	for begun := time.Now(); !gone(); time.Sleep(5 * time.Millisecond) {
 		if time.Since(begun) > stopLimit {
 			m.t.Errorf("process %d did not end within %s; it is killed", pid, stopLimit)
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+			_ = daemon.Kill()
 			return
 		}
 	}
