@@ -68,6 +68,7 @@ func (a *app) join(ctx context.Context, r registration, code string) error {
 	report = movedSince(report, before[root.Dir])
 	a.worse(exitOf(report))
 	if a.json {
+		a.complain(report)
 		return a.printJSON(report)
 	}
 	a.printf("  server    %s\n  repo      %s\n  team dir  %s\n", root.Server, root.Repo, a.tilde(root.Dir))

@@ -77,6 +77,9 @@ func fixFor(h teamsync.Held) string {
 	case api.HeldNotText:
 		return "save the file as UTF-8 text, or move it out of the team directory"
 	case api.HeldBadName:
+		if h.Remote {
+			return "ask a maintainer of the repo to retire it"
+		}
 		return "rename the file"
 	case api.HeldCaseTwin:
 		return "rename one of the two files: some systems cannot tell their names apart"
@@ -114,6 +117,7 @@ const maxShown = 5
 // printReport writes what a person wants to know after a sync.
 func (a *app) printReport(r control.RootReport) {
 	a.printNotes(r)
+	a.complain(r)
 	a.printSummary(r)
 }
 
@@ -133,9 +137,30 @@ func (a *app) printNotes(r control.RootReport) {
 		}
 		a.printf("conflict  %s  your text is kept as %s  ->  teammemd conflicts show %s\n", c.Key, c.ID, c.ID)
 	}
-	if r.Error != "" {
-		a.printf("%s  %s\n", r.State, r.Error)
+}
+
+// complain says in one line of talk what ended a cycle, and what to do.
+func (a *app) complain(r control.RootReport) {
+	if r.Error == "" {
+		return
 	}
+	fmt.Fprintf(a.err, "teammemd: %s\n", r.Error)
+	if hint := hintFor(r.Code); hint != "" {
+		fmt.Fprintf(a.err, "hint: %s\n", hint)
+	}
+}
+
+// hintFor says what to do about the exit code of a cycle.
+func hintFor(code int) string {
+	switch code {
+	case api.ExitSignIn:
+		return "join again with a new code, or give a token: teammemd init --server URL --token-file FILE"
+	case api.ExitNoAccess:
+		return "ask a maintainer of the repo; everything here is kept"
+	case api.ExitTempFail:
+		return "nothing is lost; the daemon tries again by itself, 'teammemd sync' now"
+	}
+	return ""
 }
 
 // printSummary is the line that a sync ends with.

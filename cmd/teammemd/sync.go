@@ -70,6 +70,9 @@ func (a *app) sync(ctx context.Context, args []string, req control.SyncRequest) 
 		a.worse(exitOf(judged))
 	}
 	if a.json {
+		for _, report := range reports {
+			a.complain(report)
+		}
 		if len(reports) == 1 {
 			return a.printJSON(reports[0])
 		}
@@ -81,6 +84,7 @@ func (a *app) sync(ctx context.Context, args []string, req control.SyncRequest) 
 		}
 		if req.DryRun {
 			a.printNotes(report)
+			a.complain(report)
 			a.printPlan(report)
 			continue
 		}

@@ -68,7 +68,7 @@ func (c Credentials) Token(server string, repo api.Repo) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%w: no token for %s is stored; run teammemd join or teammemd login", api.ErrSignedOut, server)
+	return "", fmt.Errorf("%w: no token for %s is stored; run teammemd join, or give one by --token-file", api.ErrSignedOut, server)
 }
 
 // change rewrites the file without the token of server and repo, then with

@@ -79,16 +79,26 @@ func load(ptr any, in Input, r rules) ([]Row, error) {
 	problems = append(problems, fromEnvironment(keys, in.Getenv, r.prefix, where)...)
 	problems = append(problems, fromFlags(keys, in.Flags, where)...)
 	fill(keys, keysOf(r.defaults), where)
-	if len(problems) == 0 {
-		for _, f := range r.check() {
-			problems = append(problems, Problem{where[f.key], f.key + ": " + f.text})
-		}
-	}
+	problems = append(problems, refused(r.check(), where, problems)...)
 	rows := make([]Row, len(keys))
 	for i, k := range keys {
 		rows[i] = Row{k.name, k.show(), where[k.name]}
 	}
 	return rows, problems.orNil()
+}
+
+// refused turns the values that a package refuses into problems. A key that
+// could not be read has its problem already.
+func refused(faults []fault, where map[string]string, known ProblemErrors) ProblemErrors {
+	var problems ProblemErrors
+	for _, f := range faults {
+		at := where[f.key]
+		unread := slices.ContainsFunc(known, func(p Problem) bool { return p.Where == at })
+		if !unread && at != sourceDefault {
+			problems = append(problems, Problem{at, f.key + ": " + f.text})
+		}
+	}
+	return problems
 }
 
 const sourceDefault = "default"

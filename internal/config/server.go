@@ -62,7 +62,7 @@ func serverDefaults() *Server {
 		TrustedProxies: []string{},
 		LogLevel:       "info",
 		LogFormat:      "auto",
-		Limits:         Limits{MaxEntries: api.MaxEntries, RatePerSecond: 200, Burst: 1000},
+		Limits:         Limits{MaxEntries: api.MaxEntries, RatePerSecond: 10_000, Burst: 50_000},
 	}
 }
 

@@ -245,6 +245,9 @@ func refusal(a *answer) error {
 		return fmt.Errorf("%w: it answered status %d without JSON; a proxy may be in between", api.ErrBadAnswer, a.status)
 	}
 	e := api.FromWire(a.status, wire)
+	if errors.Is(e, api.ErrInternal) {
+		e.Err = api.ErrUnavailable // whatever it is, it is not ours to mend: try again later
+	}
 	e.RetryAfter = retryAfter(a.header.Get("Retry-After"), time.Now())
 	return e
 }
