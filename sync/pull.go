@@ -65,13 +65,7 @@ func (c *Core) onReceived(now time.Time, e Received) Effect {
 	}
 	cy.asking = nil
 	for _, bad := range e.Invalid {
-		cy.stray = append(cy.stray, Held{
-			Path: bad, Reason: api.HeldBadName,
-			Detail: "the server's answer for this key failed its checks; ask its maintainer to look",
-		})
-		if key, err := api.ParseKey(bad); err == nil {
-			delete(asked, key)
-		}
+		c.spoiled(bad, asked)
 	}
 	install := Install{}
 	for _, entry := range e.Entries {
@@ -89,6 +83,20 @@ func (c *Core) onReceived(now time.Time, e Received) Effect {
 	}
 	cy.install = install
 	return install
+}
+
+// spoiled holds what came with a wrong checksum or a key that is none.
+func (c *Core) spoiled(name string, asked map[api.Key]bool) {
+	held := Held{Path: name, Reason: api.HeldBadName, Remote: true, Detail: "the server's content for this key failed its checks"}
+	if key, err := api.ParseKey(name); err == nil {
+		held.Key = key
+		c.cycle.held[key] = held
+		delete(asked, key)
+		return
+	}
+	if !slices.Contains(c.view.Invalid, name) { // else the view has told it
+		c.cycle.stray = append(c.cycle.stray, held)
+	}
 }
 
 // arrived decides again about one key, by the content that came.

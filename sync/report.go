@@ -52,6 +52,8 @@ type Held struct {
 	Rule   string
 	Tier   string
 	More   int // further findings in the same file
+	// Remote says that it is about the server's side: there is no file here.
+	Remote bool
 }
 
 // Conflict is one saved copy.

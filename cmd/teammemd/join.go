@@ -124,13 +124,3 @@ func isLoopback(server string) bool {
 	ip := net.ParseIP(u.Hostname())
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
-
-// tilde writes a path below the home directory the short way.
-func (a *app) tilde(path string) string {
-	if home := a.home(); home != "" {
-		if rest, ok := strings.CutPrefix(path, home+"/"); ok {
-			return "~/" + rest
-		}
-	}
-	return path
-}

@@ -34,76 +34,11 @@ func (r *registration) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.repo, "repo", "", "the repo on the server; default: from the checkout's remote")
 }
 
-func (a *app) initCommand() *cobra.Command {
-	var r registration
-	var yes bool
-	cmd := &cobra.Command{
-		Use:   "init [PATH]",
-		Short: "Register a checkout",
-		Long:  "Register a checkout's team directory with a server. Nothing is sent: the first\nsync is the daemon's, or yours.",
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r.path = pathArg(args)
-			return a.init(cmd.Context(), r, yes)
-		},
-	}
-	r.flags(cmd)
-	cmd.Flags().StringVar(&r.server, "server", "", "the server's URL")
-	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "a file that holds the bearer token")
-	cmd.Flags().BoolVar(&yes, "yes", false, "register without asking")
-	return cmd
-}
-
 func pathArg(args []string) string {
 	if len(args) > 0 {
 		return args[0]
 	}
 	return "."
-}
-
-func (a *app) init(ctx context.Context, r registration, yes bool) error {
-	m, err := a.machine()
-	if err != nil {
-		return err
-	}
-	if r.server == "" {
-		r.server = m.client.Config.Server
-	}
-	if r.server == "" {
-		return withHint(fmt.Errorf("%w: which server?", api.ErrUsage), "give --server URL, or set server in %s", m.paths.ConfigFile)
-	}
-	root, err := a.resolve(m, r)
-	if err != nil {
-		return err
-	}
-	if !yes && isTerminal(a.in) && isTerminal(a.err) {
-		if err := a.confirm(root); err != nil {
-			return err
-		}
-	}
-	root, err = a.register(m, root)
-	if err != nil {
-		return err
-	}
-	if err := a.tellDaemon(ctx, m); err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(map[string]any{"schema": schema, "repo": root.Repo, "root": root.Dir, "server": root.Server})
-	}
-	a.printf("registered  %s  %s\n", root.Repo, root.Dir)
-	return nil
-}
-
-// confirm asks a person at a terminal.
-func (a *app) confirm(root config.Root) error {
-	fmt.Fprintf(a.err, "  server    %s\n  repo      %s\n  team dir  %s\nRegister it? [Y/n] ", root.Server, root.Repo, root.Dir)
-	var answer string
-	_, _ = fmt.Fscanln(a.in, &answer) // an empty line is an error to Fscanln and a yes to us
-	if answer = strings.ToLower(answer); answer == "" || answer == "y" || answer == "yes" {
-		return nil
-	}
-	return fmt.Errorf("%w: not registered", api.ErrUsage)
 }
 
 // resolve turns what was asked for into a root: the repo from the checkout, the
@@ -199,13 +134,6 @@ func (a *app) teamDir(r registration, info gitrepo.Info) (string, error) {
 		return dir, nil
 	}
 	return claude.TeamDir(claude.Place{Getenv: a.getenv, Home: a.home(), Root: info.Root, CanonicalRoot: info.CanonicalRoot})
-}
-
-func (a *app) home() string {
-	if home := a.getenv("HOME"); home != "" {
-		return home
-	}
-	return a.getenv("USERPROFILE")
 }
 
 // checkTeamDir refuses directories that would sync what is not memory.

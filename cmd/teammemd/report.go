@@ -77,6 +77,9 @@ func fixFor(h teamsync.Held) string {
 	case api.HeldNotText:
 		return "save the file as UTF-8 text, or move it out of the team directory"
 	case api.HeldBadName:
+		if h.Remote {
+			return "ask a maintainer of the repo to retire it"
+		}
 		return "rename the file"
 	case api.HeldCaseTwin:
 		return "rename one of the two files: some systems cannot tell their names apart"

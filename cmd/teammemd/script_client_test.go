@@ -89,7 +89,7 @@ func scriptPlant(ts *testscript.TestScript, neg bool, args []string) {
 
 func scriptHides(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "hides RULE NAME...")
-	for _, line := range strings.Split(sampleOf(ts, args[0]), "\n") {
+	for line := range strings.SplitSeq(sampleOf(ts, args[0]), "\n") {
 		if len(line) < 16 {
 			continue // the markers of a key, not its value
 		}

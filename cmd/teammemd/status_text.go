@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/teammem/teammemd/internal/control"
+)
+
+// showStatus writes a status in the way that was asked for.
+func (a *app) showStatus(status control.Status, running bool) error {
+	if a.json {
+		return a.printJSON(status)
+	}
+	a.printStatus(status, running)
+	return a.out.lost()
+}
+
+func (a *app) printStatus(status control.Status, running bool) {
+	held, conflicts := 0, 0
+	for _, r := range status.Roots {
+		held, conflicts = held+len(r.Held), conflicts+len(r.Conflicts)
+	}
+	headline := label(status.State)
+	if len(status.Roots) == 0 {
+		headline = "no team directory is registered; run 'teammemd up' in a checkout"
+	} else if held+conflicts > 0 {
+		headline += plural(held, ", %d held") + unreadClause(conflicts)
+	}
+	if !running && len(status.Roots) > 0 {
+		headline += "   (no daemon is running: this is a look, nothing is kept in step)"
+	}
+	a.printf("%s\n", headline)
+	for _, r := range status.Roots {
+		a.printRoot(r)
+	}
+}
+
+func (a *app) printRoot(r control.RootStatus) {
+	a.printf("\n%s  %s\n", r.Repo, a.tilde(r.Root))
+	watched := ""
+	if r.Watch != watchOff {
+		watched = ", watched by " + r.Watch
+	}
+	a.printf("  state     %s, %d in step%s%s\n", label(r.State), r.Unchanged+r.Sent+r.Received+r.Restored, plural(r.Pending, ", %d pending"), watched)
+	a.printf("  server    %s\n", r.Server)
+	if r.Error != "" {
+		a.printf("  trouble   %s\n", r.Error)
+	}
+	if !r.NextRetry.IsZero() && time.Until(r.NextRetry) > 0 {
+		a.printf("  next try  in %s\n", time.Until(r.NextRetry).Round(time.Second))
+	}
+	a.printf("  last      sent %s, received %s\n", ago(r.LastPush), ago(r.LastPull))
+	for i, h := range r.Held {
+		if i == maxShown && !a.verbose {
+			a.printf("  held  %d more; see 'teammemd status -v'\n", len(r.Held)-maxShown)
+			break
+		}
+		a.printf("  ")
+		a.printHeld(h)
+	}
+	for _, c := range r.Conflicts {
+		a.printf("  conflict  %s  your text is kept as %s  ->  teammemd conflicts show %s\n", c.Key, c.ID, c.ID)
+	}
+}
+
+func unreadClause(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + count(n, "conflict") + " to read"
+}
+
+// count is a number of things, in the plural unless it is one.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// plural is a clause about n things, nothing for none.
+func plural(n int, format string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, n)
+}
+
+// ago says how long ago something was.
+func ago(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	d := time.Since(at)
+	switch {
+	case d < time.Minute:
+		return d.Truncate(time.Second).String() + " ago"
+	case d < 48*time.Hour:
+		return d.Truncate(time.Minute).String() + " ago"
+	}
+	return at.Local().Format(time.DateOnly)
+}
