@@ -43,16 +43,13 @@ func (e *Engine) inspect(ctx context.Context, f Inspect) Event {
 		files[i].Key = key
 		files[i].Loaded, files[i].Err = e.opts.Tree.Load(ctx, key, f.How)
 	}
-	err := judge(len(files), func(i int) error {
-		file := &files[i]
-		if file.Err != nil {
-			return nil
+	err := judge(len(files), func(i int) (err error) {
+		if file := &files[i]; file.Err == nil {
+			var unfit *api.HeldError
+			if file.Findings, unfit, err = e.check(ctx, file.Key, file.Loaded.Content); unfit != nil {
+				file.Err = unfit
+			}
 		}
-		findings, err := e.opts.Guard.Check(ctx, file.Key, file.Loaded.Content)
-		if unfit, ok := errors.AsType[*api.HeldError](err); ok {
-			file.Err, err = unfit, nil
-		}
-		file.Findings = findings
 		return err
 	})
 	if err != nil {
@@ -67,20 +64,25 @@ func (e *Engine) receive(ctx context.Context, f Receive) Event {
 		return Received{Err: err}
 	}
 	entries := make([]Arrival, len(pulled.Entries))
-	err = judge(len(entries), func(i int) error {
+	err = judge(len(entries), func(i int) (err error) {
 		entry := &entries[i]
 		entry.Incoming = pulled.Entries[i]
-		findings, err := e.opts.Guard.Check(ctx, entry.Key, entry.Content)
-		if unfit, ok := errors.AsType[*api.HeldError](err); ok {
-			entry.Refusal, err = unfit, nil
-		}
-		entry.Findings = findings
+		entry.Findings, entry.Refusal, err = e.check(ctx, entry.Key, entry.Content)
 		return err
 	})
 	if err != nil {
 		return Received{Err: err}
 	}
 	return Received{Invalid: pulled.Invalid, Entries: entries}
+}
+
+// check tells a guard that cannot judge one text from one that cannot judge any.
+func (e *Engine) check(ctx context.Context, key api.Key, content string) ([]api.Finding, *api.HeldError, error) {
+	findings, err := e.opts.Guard.Check(ctx, key, content)
+	if unfit, ok := errors.AsType[*api.HeldError](err); ok {
+		return nil, unfit, nil
+	}
+	return findings, nil, err
 }
 
 // judge asks the guard about n texts, as many at a time as there are processors:

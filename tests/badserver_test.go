@@ -316,8 +316,8 @@ func TestSpoiledAnswers(t *testing.T) {
 			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
 			return nil
 		}},
-		{"another repo", 75, rewrite(func(o map[string]any) { o["repo"] = "acme/other" })},
-		{"no checksums", 75, rewrite(func(o map[string]any) { delete(o, "entryChecksums"); delete(o, "checksum") })},
+		{"another repo", 75, rewrite(func(o map[string]any) { o["repo"] = "acme/other" })},                           //nolint:bodyclose // the proxy's
+		{"no checksums", 75, rewrite(func(o map[string]any) { delete(o, "entryChecksums"); delete(o, "checksum") })}, //nolint:bodyclose // the proxy's
 		{"empty though it was not", 75, func(r *http.Response) error {
 			return body(r, 404, "application/json", `{"error":{"type":"not_found_error","message":"no","details":{"error_code":"not_found"}}}`)
 		}},

@@ -21,34 +21,79 @@ func TestBadArguments(t *testing.T) {
 	file := m.write("note.md", "text\n")
 	m.enroll(nowhere, "tm_x", team)
 	tests := [][]string{
-		{"nope"}, {"--nope"}, {"-z"}, {"help-me"},
-		{"up", "a", "b"}, {"up", "--nope"}, {"up", filepath.Join(m.home, "no-such")}, {"up", "--listen"},
-		{"join"}, {"join", "a", "b", "c"}, {"join", "not a url"}, {"join", "ftp://host"}, {"join", nowhere, m.work()},
+		{"nope"},
+		{"--nope"},
+		{"-z"},
+		{"help-me"},
+		{"up", "a", "b"},
+		{"up", "--nope"},
+		{"up", filepath.Join(m.home, "no-such")},
+		{"up", "--listen"},
+		{"join"},
+		{"join", "a", "b", "c"},
+		{"join", "not a url"},
+		{"join", "ftp://host"},
+		{"join", nowhere, m.work()},
 		{"join", nowhere, "--repo", team, "--team-dir", filepath.Join(m.home, "t")}, // no code, and nobody to ask
-		{"init"}, {"init", "a", "b"}, {"init", "--server", "not a url"}, {"init", "--server", "http://u:p@host", m.work()},
+		{"init"},
+		{"init", "a", "b"},
+		{"init", "--server", "not a url"},
+		{"init", "--server", "http://u:p@host", m.work()},
 		{"init", "--server", nowhere, "--repo", "one-segment", "--team-dir", filepath.Join(m.home, "t")},
 		{"init", "--server", nowhere, "--repo", "a/../b", "--team-dir", filepath.Join(m.home, "t")},
 		{"init", "--server", nowhere, "--repo", team, "--team-dir", file},
 		{"init", "--server", nowhere, "--repo", team, "--team-dir", m.home},
-		{"daemon", "x"}, {"daemon", "--nope"},
-		{"sync", "a", "b"}, {"sync", "--pull", "--push"}, {"sync", "--nope"}, {"sync", filepath.Join(m.home, "elsewhere")},
-		{"status", "x"}, {"status", "--nope"},
-		{"scan", filepath.Join(m.home, "no-such")}, {"scan", "--nope"},
-		{"explain"}, {"explain", "a", "b"},
-		{"scrub"}, {"scrub", "note.md"}, {"scrub", "note.md:x"}, {"scrub", "note.md:0"}, {"scrub", file + ":1"}, {"scrub", "no-such.md:1"},
-		{"conflicts", "nope"}, {"conflicts", "list", "x"}, {"conflicts", "show"}, {"conflicts", "show", "no-such"},
-		{"conflicts", "restore"}, {"conflicts", "restore", "no-such"}, {"conflicts", "drop"}, {"conflicts", "drop", "no-such"},
-		{"history"}, {"history", "a", "b"}, {"history", "note.md", "--limit", "x"},
-		{"restore"}, {"restore", "note.md"}, {"restore", "note.md@"}, {"restore", "note.md@x"}, {"restore", "@1"}, {"restore", "note.md@-1"},
-		{"config", "nope"}, {"config", "check", "x"}, {"config", "show", "x"},
-		{"server", "nope"}, {"server", "--nope"}, {"server", "token", "nope"}, {"server", "healthcheck", "x"},
+		{"daemon", "x"},
+		{"daemon", "--nope"},
+		{"sync", "a", "b"},
+		{"sync", "--pull", "--push"},
+		{"sync", "--nope"},
+		{"sync", filepath.Join(m.home, "elsewhere")},
+		{"status", "x"},
+		{"status", "--nope"},
+		{"scan", filepath.Join(m.home, "no-such")},
+		{"scan", "--nope"},
+		{"explain"},
+		{"explain", "a", "b"},
+		{"scrub"},
+		{"scrub", "note.md"},
+		{"scrub", "note.md:x"},
+		{"scrub", "note.md:0"},
+		{"scrub", file + ":1"},
+		{"scrub", "no-such.md:1"},
+		{"conflicts", "nope"},
+		{"conflicts", "list", "x"},
+		{"conflicts", "show"},
+		{"conflicts", "show", "no-such"},
+		{"conflicts", "restore"},
+		{"conflicts", "restore", "no-such"},
+		{"conflicts", "drop"},
+		{"conflicts", "drop", "no-such"},
+		{"history"},
+		{"history", "a", "b"},
+		{"history", "note.md", "--limit", "x"},
+		{"restore"},
+		{"restore", "note.md"},
+		{"restore", "note.md@"},
+		{"restore", "note.md@x"},
+		{"restore", "@1"},
+		{"restore", "note.md@-1"},
+		{"config", "nope"},
+		{"config", "check", "x"},
+		{"config", "show", "x"},
+		{"server", "nope"},
+		{"server", "--nope"},
+		{"server", "token", "nope"},
+		{"server", "healthcheck", "x"},
 		{"server", "token", "create", "--data", m.xdg("data")},
 		{"server", "token", "create", "--data", m.xdg("data"), "--name", "n", "--repo", "a/b", "--role", "king"},
 		{"server", "token", "create", "--data", m.xdg("data"), "--name", "n", "--repo", "a b", "--role", "reader"},
 		{"server", "token", "create", "--data", m.xdg("data"), "--name", "n", "--repo", "a/b", "--role", "reader", "--expires", "soon"},
 		{"server", "token", "create", "--data", m.xdg("data"), "--name", "n", "--repo", "a/b", "--role", "reader", "--expires", "2001-01-01"},
-		{"server", "token", "list", "x"}, {"server", "token", "revoke"},
-		{"version", "x"}, {"version", "--nope"},
+		{"server", "token", "list", "x"},
+		{"server", "token", "revoke"},
+		{"version", "x"},
+		{"version", "--nope"},
 	}
 	for _, args := range tests {
 		t.Run(strings.Join(args[:min(2, len(args))], " "), func(t *testing.T) {
@@ -63,8 +108,8 @@ func TestBadArguments(t *testing.T) {
 			}
 		})
 	}
-	// A file with a token is configuration.
-	complains(t, m.run("init", "--server", nowhere, "--repo", team, "--team-dir", m.team, "--token-file", filepath.Join(m.home, "no-such")), 78, "no-such")
+	// A file that the command line names is an argument.
+	complains(t, m.run("init", "--server", nowhere, "--repo", team, "--team-dir", m.team, "--token-file", filepath.Join(m.home, "no-such")), 2, "no-such")
 	sameTree(t, "the team directory", tree{"note.md": "text\n"}, treeOf(t, m.team))
 	if o := m.run("server", "token", "revoke", "no-such", "--data", m.xdg("data")); o.code == 0 {
 		t.Error("a token that does not exist was revoked")
@@ -166,6 +211,7 @@ func TestBadConfig(t *testing.T) {
 		{"not TOML", func(_ *testing.T, m *machine) { m.config("debounce = = \"2s\"\n") }, []string{"config.toml"}},
 		{"binary", func(_ *testing.T, m *machine) { m.config("\x00\x01\xff\n") }, []string{"config.toml"}},
 		{"a directory", func(t *testing.T, m *machine) {
+			t.Helper()
 			if err := os.MkdirAll(configOf(m), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -175,6 +221,7 @@ func TestBadConfig(t *testing.T) {
 		}, []string{"no-such.toml"}},
 		{"environment", func(_ *testing.T, m *machine) { m.extra = []string{"TEAMMEMD_LOG=loud"} }, []string{"TEAMMEMD_LOG"}},
 		{"a broken root", func(t *testing.T, m *machine) {
+			t.Helper()
 			put(t, filepath.Join(m.xdg("config"), "teammemd", "roots.d", "x.toml"), "repo = \"one\"\n")
 		}, []string{"x.toml"}},
 	}

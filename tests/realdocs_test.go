@@ -81,30 +81,34 @@ func (d *documentation) add(from int, name string, text []byte) {
 // markdown adds the Markdown files below dir.
 func (d *documentation) markdown(dir string, from int) {
 	_ = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || filepath.Ext(name) != ".md" {
-			return nil // what cannot be read is no document of ours
+		if err == nil && entry.Type().IsRegular() && filepath.Ext(name) == ".md" {
+			d.read(dir, name, from)
 		}
-		if text, err := os.ReadFile(name); err == nil {
-			rel, _ := filepath.Rel(dir, name)
-			d.add(from, rel, text)
-		}
-		return nil
+		return nil // what cannot be read is no document of ours
 	})
+}
+
+func (d *documentation) read(dir, name string, from int) {
+	if text, err := os.ReadFile(name); err == nil {
+		rel, _ := filepath.Rel(dir, name)
+		d.add(from, rel, text)
+	}
 }
 
 // packages adds the documentation of Go's packages until there is enough.
 func (d *documentation) packages(t *testing.T, src string) {
 	t.Helper()
 	_ = filepath.WalkDir(src, func(dir string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() || len(d.files) >= leastDocuments+100 {
-			return nil
-		}
-		if entry.Name() == "testdata" {
+		switch {
+		case len(d.files) >= leastDocuments+100:
+			return fs.SkipAll
+		case err == nil && entry.Name() == "testdata":
 			return fs.SkipDir
-		}
-		rel, _ := filepath.Rel(src, dir)
-		if text := renderPackage(dir); len(text) > 0 {
-			d.add(2, filepath.Join("go", rel, "package.md"), text)
+		case err == nil && entry.IsDir():
+			rel, _ := filepath.Rel(src, dir)
+			if text := renderPackage(dir); len(text) > 0 {
+				d.add(2, filepath.Join("go", rel, "package.md"), text)
+			}
 		}
 		return nil
 	})

@@ -133,15 +133,15 @@ func TestSecretsStayHere(t *testing.T) {
 
 	all := plantAll(t, 7)
 	clean := tree{"MEMORY.md": "# Index\n", "notes/clean.md": "nothing to hide\n", "z/last.md": "goes on\n"}
-	ignore := ""
+	var ignore strings.Builder
 	for _, p := range all {
 		a.write(p.key, p.text)
 		for _, name := range []string{p.key, filepath.Join(a.team, p.key), filepath.Base(p.key), ""} {
-			ignore += fmt.Sprintf("%s:%s:%d\n", name, p.rule, p.line)
+			fmt.Fprintf(&ignore, "%s:%s:%d\n", name, p.rule, p.line)
 		}
 	}
 	for _, dir := range []string{a.team, a.work(), a.home, server.work(), server.data} {
-		put(t, filepath.Join(dir, ".gitleaksignore"), ignore)
+		put(t, filepath.Join(dir, ".gitleaksignore"), ignore.String())
 		put(t, filepath.Join(dir, ".gitleaks.toml"), "[allowlist]\npaths = ['''.*''']\n")
 	}
 	for key, text := range clean {
@@ -382,8 +382,10 @@ func TestNeedles(t *testing.T) {
 	if len(forms) != 4 {
 		t.Fatalf("%d forms, want 4", len(forms))
 	}
-	for _, text := range []string{"x" + value + "y", base64.StdEncoding.EncodeToString([]byte("12" + value + "3")),
-		base64.StdEncoding.EncodeToString([]byte("1" + value)), base64.StdEncoding.EncodeToString([]byte(value))} {
+	for _, text := range []string{
+		"x" + value + "y", base64.StdEncoding.EncodeToString([]byte("12" + value + "3")),
+		base64.StdEncoding.EncodeToString([]byte("1" + value)), base64.StdEncoding.EncodeToString([]byte(value)),
+	} {
 		found := false
 		for _, needle := range forms {
 			found = found || bytes.Contains([]byte(text), needle)

@@ -188,11 +188,11 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 	want := strings.Join([]string{
 		file + `:1: unknown key "debonce", did you mean debounce?`,
-		file + `:2: max_wait: a duration such as "2s" or "100ms" is wanted`,
-		file + `:4: extensions: a list of texts such as ["a", "b"] is wanted`,
-		file + `:5: token does not belong into a file; set TEAMMEMD_TOKEN`,
-		file + `:6: unknown key "zzz.yyy"`,
-		file + `:7: unknown table "limitz"`,
+		`line 2: max_wait: a duration such as "2s" or "100ms" is wanted`,
+		`line 4: extensions: a list of texts such as ["a", "b"] is wanted`,
+		`line 5: token does not belong into a file; set TEAMMEMD_TOKEN`,
+		`line 6: unknown key "zzz.yyy"`,
+		`line 7: unknown table "limitz"`,
 		`--poll: a duration such as "2s" or "100ms" is wanted`,
 	}, "\n")
 	if diff := cmp.Diff(want, err.Error()); diff != "" {

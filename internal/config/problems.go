@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/teammem/teammemd/api"
@@ -16,13 +17,34 @@ type Problem struct {
 // ProblemErrors is every thing that is wrong at once. It wraps [api.ErrConfig].
 type ProblemErrors []Problem
 
-// Error returns one line for each problem.
+// Error returns one line for each problem. A file is named by the first of its
+// problems only.
 func (p ProblemErrors) Error() string {
 	lines := make([]string, len(p))
+	last := ""
 	for i, one := range p {
-		lines[i] = one.Where + ": " + one.Text
+		where := one.Where
+		if file, line, ok := one.line(); ok {
+			if file == last {
+				where = "line " + line
+			}
+			last = file
+		}
+		lines[i] = where + ": " + one.Text
 	}
 	return strings.Join(lines, "\n")
+}
+
+// line splits Where into file and line, where it has both.
+func (p Problem) line() (file, line string, ok bool) {
+	i := strings.LastIndexByte(p.Where, ':')
+	if i < 0 {
+		return "", "", false
+	}
+	if _, err := strconv.Atoi(p.Where[i+1:]); err != nil {
+		return "", "", false
+	}
+	return p.Where[:i], p.Where[i+1:], true
 }
 
 // Unwrap returns [api.ErrConfig].

@@ -219,7 +219,7 @@ func TestBrokenRootFilesDoNotHideOthers(t *testing.T) {
 	if len(roots) != 1 || roots[0] != good || !errors.Is(err, api.ErrConfig) {
 		t.Fatalf("got %v, %v", roots, err)
 	}
-	for _, want := range []string{"bad1.toml:4: unknown key", "bad2.toml:1: dir: ", "bad2.toml:2: repo: ", "bad2.toml:3: server: ", "bad2.toml:4: token_file: "} {
+	for _, want := range []string{"bad1.toml:4: unknown key", "bad2.toml:2: repo: ", "line 1: dir: ", "line 3: server: ", "line 4: token_file: "} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in:\n%v", want, err)
 		}

@@ -25,8 +25,7 @@ func Runs(t *testing.T) bool {
 	if os.Getuid() != 0 {
 		return true
 	}
-	// t.TempDir is closed to other users.
-	dir, err := os.MkdirTemp("", "as-nobody-")
+	dir, err := os.MkdirTemp("", "as-nobody-") //nolint:usetesting // t.TempDir is closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}

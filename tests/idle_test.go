@@ -1,0 +1,154 @@
+package tests
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// request is one request as it passed on the wire.
+type request struct {
+	line        string
+	conditional bool
+}
+
+// requests finds the requests in what a wire recorded.
+func requests(recorded []byte) []request {
+	var found []request
+	lines := bufio.NewScanner(bytes.NewReader(recorded))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.HasSuffix(line, " HTTP/1.1"):
+			found = append(found, request{line: strings.TrimSuffix(line, " HTTP/1.1")})
+		case strings.HasPrefix(line, "If-None-Match: ") && len(found) > 0:
+			found[len(found)-1].conditional = true
+		}
+	}
+	return found
+}
+
+// stamps are name, size and time of every file below a directory.
+func stamps(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		found[name] = fmt.Sprint(info.Size(), info.ModTime().UnixNano(), info.Mode())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestIdle leaves two daemons alone for several polls, one that hears events
+// and one that cannot: no PUT, only conditional GETs, and not a byte written.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	server := newCompanion(t)
+	token := server.token("both", team, "writer")
+	base := newBaseServer(t)
+	for name, to := range map[string]string{"with events": server.url, "polling": base.url} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWire(t, to)
+			m := newMachine(t, "ada")
+			m.config("debounce = \"100ms\"\npoll = \"1s\"\n")
+			m.enroll(w.url(), token, team)
+			for i := range 50 {
+				m.write(fmt.Sprintf("notes/%02d.md", i), fmt.Sprintf("note %d\n", i))
+			}
+			m.daemon()
+			await(t, 20*time.Second, "the daemon to be in sync", func() bool {
+				r := m.status()
+				return r.State == "in-sync" && r.Pending == 0 && r.Version > 0
+			})
+			time.Sleep(2 * time.Second) // for what the first cycle leaves behind
+			before := stamps(t, m.state())
+			files := stamps(t, m.team)
+			w.forget()
+			time.Sleep(5 * time.Second)
+			recorded := w.bytes()
+			gets := 0
+			for _, r := range requests(recorded) {
+				switch {
+				case !strings.HasPrefix(r.line, "GET "):
+					t.Errorf("while nothing changed: %s", r.line)
+				case strings.HasPrefix(r.line, "GET "+api.PathEvents):
+				case !r.conditional && to == server.url:
+					t.Errorf("not conditional: %s", r.line)
+				default:
+					gets++
+				}
+			}
+			if to == base.url && gets < 2 {
+				t.Errorf("%d looks in five polls: the server is not asked", gets)
+			}
+			if to == server.url && gets > 8 {
+				t.Errorf("%d looks in five seconds", gets)
+			}
+			sameStamps(t, "the state directory", before, stamps(t, m.state()))
+			sameStamps(t, "the team directory", files, stamps(t, m.team))
+			t.Logf("%s: %d GETs, %d bytes on the wire in 5 s", name, gets, len(recorded))
+		})
+	}
+}
+
+func sameStamps(t *testing.T, what string, before, after map[string]string) {
+	t.Helper()
+	for name, stamp := range after {
+		if before[name] != stamp {
+			t.Errorf("%s: %s was written: %q, before %q", what, name, stamp, before[name])
+		}
+	}
+	for name := range before {
+		if _, there := after[name]; !there {
+			t.Errorf("%s: %s is gone", what, name)
+		}
+	}
+}
+
+// TestNoEcho receives a thousand files under a daemon that watches: none of its
+// own writes comes back as an edit.
+func TestNoEcho(t *testing.T) {
+	t.Parallel()
+	files := 1000
+	if testing.Short() {
+		files = 100
+	}
+	server := newCompanion(t)
+	token := server.token("both", team, "writer")
+	a, b := newFastMachine(t, "ada"), newFastMachine(t, "ben")
+	w := newWire(t, server.url)
+	a.enroll(server.url, token, team)
+	b.enroll(w.url(), token, team)
+	b.daemon()
+	for i := range files {
+		a.write(fmt.Sprintf("dir-%02d/%04d.md", i%20, i), fmt.Sprintf("note %d\n", i))
+	}
+	a.sync(0)
+	awaitSame(t, time.Minute, a, b)
+	time.Sleep(time.Second) // for an echo to show itself
+	for _, r := range requests(w.bytes()) {
+		if strings.HasPrefix(r.line, "PUT ") {
+			t.Errorf("an echo: %s", r.line)
+		}
+	}
+	sameTree(t, "both machines", treeOf(t, a.team), treeOf(t, b.team))
+}
