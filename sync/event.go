@@ -148,14 +148,3 @@ type Mode struct {
 	// tries again what the server refused before.
 	Manual bool
 }
-
-// Resolution says how to go on after the server was restored or replaced.
-type Resolution string
-
-// The resolutions.
-const (
-	// AcceptServer lets the server win: every local text that differs becomes a saved copy.
-	AcceptServer Resolution = "accept-server"
-	// Reupload lets this machine win: every local text that differs is pushed.
-	Reupload Resolution = "reupload"
-)

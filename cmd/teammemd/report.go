@@ -116,26 +116,27 @@ const maxShown = 5
 
 // printReport writes what a person wants to know after a sync.
 func (a *app) printReport(r control.RootReport) {
-	a.printNotes(r)
+	a.printNotes("", r)
 	a.complain(r)
 	a.printSummary(r)
 }
 
-// printNotes lists what needs a person.
-func (a *app) printNotes(r control.RootReport) {
+// printNotes lists what needs a person, each with its way out.
+func (a *app) printNotes(indent string, r control.RootReport) {
 	for i, h := range r.Held {
 		if i == maxShown && !a.verbose {
-			a.printf("held  %d more; see 'teammemd status -v'\n", len(r.Held)-maxShown)
+			a.printf("%sheld  %d more; see 'teammemd status -v'\n", indent, len(r.Held)-maxShown)
 			break
 		}
+		a.printf("%s", indent)
 		a.printHeld(h)
 	}
 	for i, c := range r.Conflicts {
 		if i == maxShown && !a.verbose {
-			a.printf("conflict  %d more; see 'teammemd conflicts list'\n", len(r.Conflicts)-maxShown)
+			a.printf("%sconflict  %d more; see 'teammemd conflicts list'\n", indent, len(r.Conflicts)-maxShown)
 			break
 		}
-		a.printf("conflict  %s  your text is kept as %s  ->  teammemd conflicts show %s\n", c.Key, c.ID, c.ID)
+		a.printf("%sconflict  %s  your text is kept as %s  ->  teammemd conflicts show %s\n", indent, c.Key, c.ID, c.ID)
 	}
 }
 

@@ -88,13 +88,13 @@ func TestManyHeldFilesAreCounted(t *testing.T) {
 	}
 	var out bytes.Buffer
 	a := newApp(nil, &out, nil, nil)
-	a.printNotes(report)
+	a.printNotes("", report)
 	if got := strings.Count(out.String(), "\n"); got != 2*(maxShown+1) || !strings.Contains(out.String(), "held  2 more; ") || !strings.Contains(out.String(), "conflict  2 more; ") {
 		t.Errorf("%d lines:\n%s", got, out.String())
 	}
 	out.Reset()
 	a.verbose = true
-	a.printNotes(report)
+	a.printNotes("", report)
 	if got := strings.Count(out.String(), "\n"); got != 2*(maxShown+2) {
 		t.Errorf("%d lines with --verbose", got)
 	}

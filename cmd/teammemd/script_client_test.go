@@ -157,7 +157,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out, talk
 	// What scripts set and the program reads: the script's whole environment is
 	// not to be had.
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TEAMMEMD_TOKEN", "TEAMMEMD_STATE_DIR", "NO_COLOR", "TEAMMEMD_LOG"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TEAMMEMD_TOKEN", "TEAMMEMD_STATE_DIR", "NO_COLOR", "TEAMMEMD_LOG", "GORACE"} {
 		if value := ts.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}

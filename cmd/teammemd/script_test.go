@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			one, ok := env.T().(testing.TB)
 			if !ok {
 				return errors.New("a script's test is no testing.TB")

@@ -51,17 +51,7 @@ func (a *app) printRoot(r control.RootStatus) {
 		a.printf("  next try  in %s\n", time.Until(r.NextRetry).Round(time.Second))
 	}
 	a.printf("  last      sent %s, received %s\n", ago(r.LastPush), ago(r.LastPull))
-	for i, h := range r.Held {
-		if i == maxShown && !a.verbose {
-			a.printf("  held  %d more; see 'teammemd status -v'\n", len(r.Held)-maxShown)
-			break
-		}
-		a.printf("  ")
-		a.printHeld(h)
-	}
-	for _, c := range r.Conflicts {
-		a.printf("  conflict  %s  your text is kept as %s  ->  teammemd conflicts show %s\n", c.Key, c.ID, c.ID)
-	}
+	a.printNotes("  ", r.RootReport)
 }
 
 func unreadClause(n int) string {

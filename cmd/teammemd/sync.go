@@ -83,7 +83,7 @@ func (a *app) sync(ctx context.Context, args []string, req control.SyncRequest) 
 			a.printf("%s  %s\n", report.Repo, report.Root)
 		}
 		if req.DryRun {
-			a.printNotes(report)
+			a.printNotes("", report)
 			a.complain(report)
 			a.printPlan(report)
 			continue

@@ -38,7 +38,7 @@ func (a *app) transcript(ctx context.Context, m machine, root config.Root, repor
 	a.printf("  ")
 	a.printTotals(report, plural(report.Unchanged, ", %d unchanged"))
 	a.printf("  teammate  %s     (valid %d min, once%s)\n", join, int(time.Until(code.ExpiresAt).Round(time.Minute).Minutes()), onlyHere(root.Server))
-	a.printNotes(report)
+	a.printNotes("", report)
 	a.complain(report)
 	return nil
 }

@@ -86,7 +86,7 @@ func (a *app) upHere(ctx context.Context, m machine, o upOptions) error {
 	d.setLevel = setLevel
 	e, err := startEmbedded(ctx, a, m.paths.DataDir, o.listen, sc, log)
 	if err != nil {
-		return errors.Join(err, d.lease.Release())
+		return errors.Join(err, d.giveUp())
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -1,0 +1,45 @@
+package sync
+
+import "github.com/teammem/teammemd/api"
+
+// Resolution says how to go on after the server was restored or replaced.
+type Resolution string
+
+// The resolutions.
+const (
+	// AcceptServer lets the server win: every local text that differs becomes a saved copy.
+	AcceptServer Resolution = "accept-server"
+	// Reupload lets this machine win: every local text that differs is pushed.
+	Reupload Resolution = "reupload"
+)
+
+// wentBack reports whether the server is not the one that we followed, or an
+// older state of it: restored from a backup, or replaced.
+func (c *Core) wentBack(view *api.View) bool {
+	if c.memory.Epoch != "" && view.Epoch != "" && view.Epoch != c.memory.Epoch {
+		return true
+	}
+	return view.Version < c.memory.Version
+}
+
+// applyResolution drops what can no longer be relied on, in the way that a
+// person chose.
+func (c *Core) applyResolution(view *api.View) {
+	for key, base := range c.memory.Bases {
+		remote, live := view.Sums[key]
+		if c.resolution == Reupload && live {
+			c.memory.Bases[key] = agreedOn(base, remote)
+			continue
+		}
+		c.memory.Bases[key] = api.Base{Ring: pushRing(base, api.Checksum{})}
+	}
+	if c.resolution == Reupload {
+		// Texts without a base are pushed as well, over what the server has.
+		for key := range c.cycle.local {
+			if remote, live := view.Sums[key]; live && c.memory.Bases[key].Sum.IsZero() {
+				c.memory.Bases[key] = agreedOn(c.memory.Bases[key], remote)
+			}
+		}
+	}
+	c.memory.Epoch, c.memory.Version, c.resolution = "", 0, ""
+}
