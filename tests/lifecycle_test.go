@@ -85,23 +85,46 @@ func TestRootComesAndGoes(t *testing.T) {
 	sameTree(t, "the server", want, full.Content.Entries)
 }
 
-// TestServerRestored puts an old copy of the server's data in place: clients see
-// it, overwrite nothing and keep everything.
+// TestServerRestored puts an old copy of the server's data in place, after fifty
+// edits that it had taken: clients see it, overwrite nothing and keep
+// everything, until a person says which side is right.
 func TestServerRestored(t *testing.T) {
 	t.Parallel()
+	for _, how := range []string{"--accept-server", "--reupload"} {
+		t.Run(how, func(t *testing.T) { t.Parallel(); serverRestored(t, how) })
+	}
+}
+
+func serverRestored(t *testing.T, how string) {
+	t.Helper()
 	p := newPair(t)
-	p.a.write("note.md", "one\n")
-	p.a.write("old.md", "old\n")
+	old, want := make(tree), make(tree)
+	for i := range 10 {
+		old[fmt.Sprintf("note-%d.md", i)] = fmt.Sprintf("old %d\n", i)
+		p.a.write(fmt.Sprintf("note-%d.md", i), fmt.Sprintf("old %d\n", i))
+	}
 	p.meet(t)
 	backup := filepath.Join(p.server.home, "backup")
 	p.server.stop()
 	copyTree(t, p.server.data, backup)
 	p.server.again()
-	p.a.write("note.md", "two\n")
-	p.a.write("new.md", "new\n")
+	written := make(map[string][]string)
+	for i := range 50 {
+		m, key, text := p.a, fmt.Sprintf("note-%d.md", i%12), fmt.Sprintf("edit %d\n", i)
+		if i%2 == 1 {
+			m = p.b
+		}
+		m.write(key, text)
+		if i%10 == 9 { // each of the ten keys has changed on one machine alone
+			p.a.sync(0)
+			p.b.sync(0)
+			p.a.sync(0)
+		}
+		want[key] = text
+		written[key] = []string{text}
+	}
 	p.meet(t)
-	p.meet(t)
-	want := tree{"note.md": "two\n", "old.md": "old\n", "new.md": "new\n"}
+	want = treeOf(t, p.a.team)
 	p.server.stop()
 	if err := os.RemoveAll(p.server.data); err != nil {
 		t.Fatal(err)
@@ -111,27 +134,40 @@ func TestServerRestored(t *testing.T) {
 	}
 	p.server.again()
 	for _, m := range []*machine{p.a, p.b} {
-		o := m.run("sync")
-		complains(t, o, 3)
+		complains(t, m.run("sync"), 3)
 		if r := m.sync(3); r.State != "server-changed" {
 			t.Errorf("the state is %s, want server-changed", r.State)
 		}
+		daemon := m.daemon()
+		await(t, 20*time.Second, "the daemon to say server-changed", func() bool { return m.status().State == "server-changed" })
+		daemon.stop()
 		sameTree(t, "nothing is overwritten", want, treeOf(t, m.team))
-		for _, verb := range strings.Fields(o.stderr) {
-			if verb == "resume" {
-				checkVerb(t, m, "resume")
-			}
+	}
+	reader := p.server.token("reader", team, "reader")
+	full, _ := p.server.get(reader, team)
+	sameTree(t, "nothing is pushed", old, full.Content.Entries)
+
+	complains(t, p.a.run("resume"), 2, "--accept-server", "--reupload")
+	for _, m := range []*machine{p.a, p.b} {
+		if o := m.run("resume", how); o.code != 0 && o.code != 3 {
+			t.Errorf("resume %s: exit code %d\n%s%s", how, o.code, o.stdout, o.stderr)
 		}
 	}
-	full, _ := p.server.get(p.server.token("reader", team, "reader"), team)
-	sameTree(t, "nothing is pushed", tree{"note.md": "one\n", "old.md": "old\n"}, full.Content.Entries)
-}
-
-// checkVerb sees that a verb that a message names exists.
-func checkVerb(t *testing.T, m *machine, verb string) {
-	t.Helper()
-	if o := m.run(verb, "--help"); o.code != 0 {
-		t.Errorf("a message sends people to 'teammemd %s', which does not exist", verb)
+	p.a.run("sync")
+	p.b.run("sync")
+	full, _ = p.server.get(reader, team)
+	for _, m := range []*machine{p.a, p.b} {
+		sameTree(t, "a machine and the server", treeOf(t, m.team), full.Content.Entries)
+		account(t, p.server, team, written, m)
+	}
+	if how == "--reupload" {
+		sameTree(t, "the server has what the machines had", want, full.Content.Entries)
+		return
+	}
+	for key, text := range old {
+		if full.Content.Entries[key] != text {
+			t.Errorf("%s is %q on the server, which was to be right", key, full.Content.Entries[key])
+		}
 	}
 }
 
