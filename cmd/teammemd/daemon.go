@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -16,7 +18,8 @@ import (
 )
 
 func (a *app) daemonCommand() *cobra.Command {
-	return &cobra.Command{
+	var stop bool
+	cmd := &cobra.Command{
 		Use:   "daemon",
 		Short: "Keep all registered roots in step",
 		Long: "Keep all registered roots in step until SIGTERM or SIGINT, which push what is\n" +
@@ -26,6 +29,9 @@ func (a *app) daemonCommand() *cobra.Command {
 			m, err := a.machine()
 			if err != nil {
 				return err
+			}
+			if stop {
+				return a.stopDaemon(cmd.Context(), m)
 			}
 			log, setLevel := a.clientLog(m.client.Config)
 			d, err := a.newDaemon(m, scanner.New(scanner.Options{}), log)
@@ -38,6 +44,44 @@ func (a *app) daemonCommand() *cobra.Command {
 			d.setLevel = setLevel
 			return errors.Join(d.run(cmd.Context()), d.lease.Release())
 		},
+	}
+	cmd.Flags().BoolVar(&stop, "stop", false, "end the one that runs, also one of 'up --detach', after its last push")
+	return cmd
+}
+
+// stopWithin bounds how long a daemon may take for its last push and its end.
+const stopWithin = 20 * time.Second
+
+// stopDaemon asks the running daemon to end and waits until it has.
+func (a *app) stopDaemon(ctx context.Context, m machine) error {
+	client, err := m.daemon(ctx)
+	if errors.Is(err, control.ErrNotRunning) {
+		a.sayf("teammemd: no daemon is running\n")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := client.Stop(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		lease, err := control.Lock(m.paths.Lock())
+		if err == nil {
+			return lease.Release() // its lock is free: it has ended
+		}
+		if !errors.Is(err, api.ErrAlreadyRunning) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the daemon was asked to end and still runs after %s: %w", stopWithin, err)
+		case <-ticker.C:
+		}
 	}
 }
 
