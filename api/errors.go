@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -218,6 +219,8 @@ func FromWire(status int, body ErrorBody) *Error {
 			e.Err = row.Err
 		}
 	}
+	// Our own servers begin with the sentinel's words, which Error says again.
+	e.Message = strings.TrimPrefix(strings.TrimPrefix(e.Message, e.Err.Error()), ": ")
 	return e
 }
 

@@ -68,9 +68,11 @@ type Core struct {
 	following  bool
 	onDemand   bool // only cycles that were asked for
 	unrest     int  // cycles in a row that something moved under
+	restless   bool // the last cycle met a file that never settles
 
 	// When.
 	notBefore time.Time // after a failure
+	asRuled   time.Time // before then the server does not want to hear of us
 	wakeAt    time.Time
 	recheckAt time.Time
 	pollAt    time.Time
@@ -163,12 +165,12 @@ func (c *Core) hear(now time.Time, event Event) {
 	case Noticed:
 		if c.view == nil || e.At.Epoch != c.view.Epoch || e.At.Version != c.view.Version || c.failed != nil {
 			// The server is there: do not sit out a wait that was for its absence.
-			c.dirty, c.notBefore = true, time.Time{}
+			c.dirty, c.notBefore = true, c.asRuled
 		}
 	case Followed:
 		c.following = e.Up
 		if e.Up {
-			c.notBefore = time.Time{}
+			c.notBefore = c.asRuled
 		}
 		c.pollAt = now.Add(c.pollInterval())
 	case Asked:
@@ -229,7 +231,10 @@ func (c *Core) begin(now time.Time) Effect {
 		mode = *c.asked
 	}
 	c.cycle = newCycle(mode, now)
-	reading := api.Reading{Settle: c.timing.settle(), Twice: mode.Manual, Full: c.full}
+	// A file under constant writes never rests for long: after one cycle in vain
+	// it is read as a manual sync reads it.
+	c.cycle.twice = mode.Manual || c.restless
+	reading := api.Reading{Settle: c.timing.settle(), Twice: c.cycle.twice, Full: c.full}
 	c.dirty, c.full, c.asked, c.notBefore = false, false, nil, time.Time{}
 	if mode.Manual {
 		clear(c.refused)
@@ -257,13 +262,17 @@ func (c *Core) fullJitter() time.Duration {
 	return time.Duration(c.rand.Float64() * float64(c.wait.NextBackOff()))
 }
 
-// retryLater schedules the next try after a failure.
-func (c *Core) retryLater(now time.Time, err error) {
+// retryLater schedules the next try after a failure. A server that says when to
+// come back is obeyed, with a little spread; a cycle that moved something was no
+// failure of the kind that waits grow with.
+func (c *Core) retryLater(now time.Time, err error, moved bool) {
+	if moved {
+		c.wait.Reset()
+	}
 	wait := c.fullJitter()
-	var refusal *api.Error
-	if errors.As(err, &refusal) && refusal.RetryAfter > 0 {
-		// The server's word is a lower bound; the draw keeps clients apart.
-		wait += refusal.RetryAfter
+	if refusal, ok := errors.AsType[*api.Error](err); ok && refusal.RetryAfter > 0 {
+		wait = time.Duration(float64(refusal.RetryAfter) * (1 + c.rand.Float64()/4))
+		c.asRuled = now.Add(wait)
 	}
 	c.dirty, c.notBefore = true, now.Add(wait)
 }

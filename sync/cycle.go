@@ -20,6 +20,7 @@ const (
 // cycle is the state of one pass: scan, look, push what is clean, pull.
 type cycle struct {
 	mode     Mode
+	twice    bool // reads are valid as in a manual sync
 	begun    time.Time
 	retries  int       // lost races so far
 	resumeAt time.Time // set while waiting to look again
@@ -43,6 +44,7 @@ type cycle struct {
 	raced    bool       // a race was lost; wait a moment after the commit
 	touched  map[api.Key]bool
 	again    bool // something moved meanwhile: another cycle is needed
+	unstable bool // a file was being written
 	tally    Tally
 	saved    []Conflict
 	readOnly error // pushes were refused for want of a role
@@ -98,7 +100,9 @@ func (c *Core) onScanned(now time.Time, e Scanned) Effect {
 	}
 	for _, file := range e.Snapshot.Held {
 		held := Held{Key: file.Key, Path: file.Path, Reason: file.Reason, Detail: file.Detail}
-		cy.again = cy.again || file.Reason == api.HeldUnstable
+		if file.Reason == api.HeldUnstable {
+			cy.again, cy.unstable = true, true
+		}
 		if _, taken := cy.local[file.Key]; taken || file.Key.IsZero() {
 			cy.stray = append(cy.stray, held)
 			continue

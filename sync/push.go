@@ -67,7 +67,7 @@ func (c *Core) nextInspection() Effect {
 	}
 	keys := cy.inspect[:n:n]
 	cy.inspect = cy.inspect[n:]
-	return Inspect{keys, api.Reading{Settle: c.timing.settle(), Twice: cy.mode.Manual}}
+	return Inspect{keys, api.Reading{Settle: c.timing.settle(), Twice: cy.twice}}
 }
 
 func (c *Core) onInspected(now time.Time, e Inspected) Effect {
@@ -92,7 +92,7 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 		return
 	case errors.Is(file.Err, api.ErrUnsettled):
 		cy.held[key] = Held{Key: key, Path: key.String(), Reason: api.HeldUnstable, Detail: "the file is still being written"}
-		cy.again = true
+		cy.again, cy.unstable = true, true
 		return
 	case errors.As(file.Err, &unfit):
 		cy.held[key] = Held{Key: key, Path: key.String(), Reason: unfit.Reason, Detail: unfit.Detail}

@@ -141,12 +141,13 @@ func (c *Core) finish(now time.Time, err error) Effect {
 	c.failed = err
 	c.report = c.describe(now, err)
 	c.cycle = nil
+	c.restless = cy.unstable
 	c.done++
 	switch {
 	case cy.mode.DryRun:
 		c.dirty = true
 	case err != nil:
-		c.retryLater(now, err)
+		c.retryLater(now, err, cy.tally != Tally{})
 	case cy.again:
 		// Something moved meanwhile: files settle within the debounce, and a
 		// race was waited out already. The wait doubles should it not settle.

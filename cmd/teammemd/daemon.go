@@ -42,7 +42,7 @@ func (a *app) daemonCommand() *cobra.Command {
 				return err
 			}
 			d.setLevel = setLevel
-			return d.run(cmd.Context())
+			return errors.Join(d.run(cmd.Context()), d.lease.Release())
 		},
 	}
 	cmd.Flags().BoolVar(&stop, "stop", false, "end the one that runs, also one of 'up --detach', after its last push")
@@ -134,7 +134,8 @@ func (a *app) newDaemon(m machine, sc *scanner.Scanner, log *slog.Logger) (*daem
 	return d, nil
 }
 
-// run keeps everything going until ctx ends.
+// run keeps everything going until ctx ends. The lock stays the caller's to
+// release, after whatever else belongs to the daemon has ended.
 func (d *daemon) run(ctx context.Context) error {
 	defer d.ended()
 	ctx, stop := context.WithCancel(ctx)
@@ -168,7 +169,7 @@ func (d *daemon) run(ctx context.Context) error {
 	d.reloadNoMore()
 	err = errors.Join(err, group.Wait())
 	serveNoMore()
-	return errors.Join(err, aside.Wait(), d.lease.Release())
+	return errors.Join(err, aside.Wait())
 }
 
 // giveUp lets go of lock and socket without having run.

@@ -108,7 +108,7 @@ func (a *app) upHere(ctx context.Context, m machine, o upOptions) error {
 	go func() { first <- a.upFirst(ctx, m, d, root, e, o, begun) }()
 	err = d.run(ctx)
 	stop()
-	return errors.Join(err, <-served, <-first)
+	return errors.Join(err, <-served, <-first, d.lease.Release())
 }
 
 // upLog is quiet where a person reads the transcript. The function sets its
