@@ -256,7 +256,7 @@ func TestDaemonStop(t *testing.T) {
 	}
 	m.ok("daemon", "--stop") // there is none: nothing to do
 	o := m.runIn(dir, "up", "--detach", "--listen", "127.0.0.1:0")
-	if o.code != 0 || !strings.Contains(o.stdout, "in sync   0 sent, 0 received, 0 held") || !strings.Contains(o.stdout, fmt.Sprintf("%d files", len(files)+1)) {
+	if o.code != 0 || !strings.Contains(o.stdout, "in sync   0 sent, 0 received, ") || !strings.Contains(o.stdout, fmt.Sprintf("%d files", len(files)+1)) {
 		t.Errorf("the next start: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 	}
 	m.ok("daemon", "--stop")
