@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/teammem/teammemd/scanner/samples"
 )
 
 // claudeTeam is where Claude Code keeps the team's memory of a checkout.
@@ -232,5 +234,86 @@ func TestUpTwice(t *testing.T) {
 	}
 	if o := m.runIn(dir, "sync"); o.code != 0 {
 		t.Errorf("sync afterwards: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+}
+
+// TestDaemonStop ends what `up --detach` left running, within the wait for an
+// edit: the edit is sent first.
+func TestDaemonStop(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, "ada") // with the default wait
+	dir := m.checkout("api", "git@github.com:acme/api.git")
+	files := fourteen(t, m.claudeTeam(dir))
+	t.Cleanup(m.endDetached)
+	if o := m.runIn(dir, "up", "--detach", "--listen", "127.0.0.1:0"); o.code != 0 {
+		t.Fatalf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	put(t, filepath.Join(m.claudeTeam(dir), "late.md"), "in the last moment\n")
+	time.Sleep(100 * time.Millisecond) // for the watcher to see it
+	object(t, m.ok("daemon", "--stop", "--json"), shape{})
+	if o := m.runIn(dir, "sync"); o.code != 75 {
+		t.Errorf("sync after the end of server and daemon: exit code %d, want 75\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	m.ok("daemon", "--stop") // there is none: nothing to do
+	o := m.runIn(dir, "up", "--detach", "--listen", "127.0.0.1:0")
+	if o.code != 0 || !strings.Contains(o.stdout, "in sync   0 sent, 0 received, 0 held") || !strings.Contains(o.stdout, fmt.Sprintf("%d files", len(files)+1)) {
+		t.Errorf("the next start: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	m.ok("daemon", "--stop")
+}
+
+// TestUpHolds runs `up` over what must not travel: exit code 3, and the
+// transcript says what is held.
+func TestUpHolds(t *testing.T) {
+	t.Parallel()
+	m := newFastMachine(t, "ada")
+	dir := m.checkout("api", "git@github.com:acme/api.git")
+	family, _ := samples.Find("stripe-access-token")
+	put(t, filepath.Join(m.claudeTeam(dir), "deploy.md"), "one\ntwo\nthe key is "+family.Sample()+" today\n")
+	put(t, filepath.Join(m.claudeTeam(dir), "fine.md"), "fine\n")
+	t.Cleanup(m.endDetached)
+	o := m.runIn(dir, "up", "--detach", "--listen", "127.0.0.1:0")
+	if o.code != 3 {
+		t.Errorf("exit code %d, want 3\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	for _, want := range []string{
+		"held  deploy.md:3  stripe-access-token  ->  teammemd scrub deploy.md:3, and rotate it if it was ever shared",
+		"1 sent", "1 held", "2 files, 222 rules, 1 finding",
+	} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("up does not say %q:\n%s", want, o.stdout)
+		}
+	}
+	if strings.Contains(o.stdout+o.stderr, family.Sample()) {
+		t.Error("the value is shown")
+	}
+	if o := m.runIn(dir, "scrub", "deploy.md:3"); o.code != 0 {
+		t.Errorf("the command that up names: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	await(t, 20*time.Second, "the daemon to send what was scrubbed", func() bool { r := m.status(); return r.State == "in-sync" && len(r.Held) == 0 })
+}
+
+// TestWorktrees registers a checkout from a directory below it, and from a
+// worktree of it: it is one repo and one team directory.
+func TestWorktrees(t *testing.T) {
+	t.Parallel()
+	m := newFastMachine(t, "ada")
+	dir := m.checkout("api", "ssh://git@github.com:22/Acme/API.git")
+	m.git(dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "first")
+	tree := filepath.Join(m.home, "src", "tree")
+	m.git(dir, "worktree", "add", "-q", tree)
+	below := filepath.Join(dir, "a", "b")
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{dir, below, tree} {
+		o := m.runIn(from, "init", "--server", nowhere, "--yes", "--json")
+		got := object(t, o, shape{"repo": "s", "root": "s"})
+		if o.code != 0 || got["repo"] != "acme/api" || got["root"] != m.claudeTeam(dir) {
+			t.Errorf("from %s: exit code %d, %s%s", from, o.code, o.stdout, o.stderr)
+		}
+	}
+	if roots := decode[struct{ Roots []any }](t, m.ok("config", "show", "--json").stdout).Roots; len(roots) != 1 {
+		t.Errorf("%d roots, want 1", len(roots))
 	}
 }
