@@ -56,7 +56,10 @@ func (r *root) arm() bool {
 		return r.armAbove()
 	}
 	r.real, r.identity = real, st
-	mode, reason := r.armEvents()
+	mode, reason, err := r.armEvents()
+	if err != nil {
+		return false
+	}
 	if r.poll {
 		r.nextPoll = time.Now().Add(r.w.opts.Poll)
 		if r.sum, err = signature(real); err != nil {
@@ -72,16 +75,17 @@ func (r *root) arm() bool {
 }
 
 // armEvents watches the tree as well as this file system and the system's
-// limits allow, and decides whether it is polled.
-func (r *root) armEvents() (Mode, string) {
+// limits allow, and decides whether it is polled. The error says that the root
+// went away meanwhile.
+func (r *root) armEvents() (Mode, string, error) {
 	if r.w.opts.PollOnly {
 		r.poll = true
-		return Polling, "polling was asked for"
+		return Polling, "polling was asked for", nil
 	}
 	name, support := eventSupport(r.real)
 	if support == noEvents {
 		r.poll = true
-		return Polling, "the file system (" + name + ") delivers no events"
+		return Polling, "the file system (" + name + ") delivers no events", nil
 	}
 	files, err := r.armTree(r.real)
 	switch {
@@ -91,11 +95,13 @@ func (r *root) armEvents() (Mode, string) {
 			// Events that come are welcome; those that do not are found by
 			// looking.
 			r.poll = true
-			return Polling, "the file system (" + name + ") delivers only some events"
+			return Polling, "the file system (" + name + ") delivers only some events", nil
 		}
-		return Events, ""
+		return Events, "", nil
 	case err == nil:
 		err = errTooMany
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return "", "", err // no limit of the system: it was renamed a moment ago
 	default:
 		r.retry = min(max(2*r.retry, r.w.opts.RetryMin), r.w.opts.RetryMax)
 		r.nextRetry = time.Now().Add(r.retry)
@@ -105,7 +111,7 @@ func (r *root) armEvents() (Mode, string) {
 	}
 	clear(r.dirs)
 	r.poll = true
-	return Polling, reasonFor(err)
+	return Polling, reasonFor(err), nil
 }
 
 // armAbove watches the nearest existing directory above a missing root.
