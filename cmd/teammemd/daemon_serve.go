@@ -52,7 +52,7 @@ func (d *daemon) Sync(ctx context.Context, req control.SyncRequest) (control.Roo
 
 // Status returns the state of all roots.
 func (d *daemon) Status(ctx context.Context) (control.Status, error) {
-	status := control.Status{Schema: schema}
+	status := control.Status{Schema: schema, Identity: who(machine{getenv: d.app.getenv}.actor())}
 	for _, root := range d.live() {
 		one, err := d.rootStatus(ctx, root)
 		if err != nil {

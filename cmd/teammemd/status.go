@@ -114,7 +114,7 @@ func (a *app) statusNow(ctx context.Context, m machine) (status control.Status, 
 	if err != nil {
 		return control.Status{}, false, err
 	}
-	status = control.Status{Schema: schema}
+	status = control.Status{Schema: schema, Identity: who(m.actor())}
 	s := scanner.New(scanner.Options{})
 	for _, root := range roots {
 		one, err := m.look(ctx, root, s)

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -19,7 +20,13 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 	if l == nil {
 		return []byte("[]"), nil
 	}
-	return json.Marshal([]T(l))
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // whoever encodes the whole decides about that
+	if err := enc.Encode([]T(l)); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
 }
 
 // RootReport is the outcome of one cycle of one root, and what `sync --json`
@@ -92,7 +99,8 @@ type Status struct {
 	Schema int `json:"schema"`
 	// State is the worst of the roots' state words.
 	State string `json:"state"`
-	// Identity is who the server says we are, "" when unknown.
+	// Identity is whom versions on the server name as their author from here:
+	// person@device.
 	Identity string `json:"identity"`
 	// Server is the URL, "" when the roots have several.
 	Server string           `json:"server"`
