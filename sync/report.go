@@ -191,17 +191,29 @@ func (c *Core) describe(now time.Time, err error) Report {
 	}
 	slices.SortFunc(r.Held, func(a, b Held) int { return strings.Compare(a.Path, b.Path) })
 	r.Unchanged, r.Pending = c.count()
-	if !cy.mode.DryRun {
+	if cy.mode.DryRun {
+		r.Tally = c.foreseen()
+	} else {
 		c.total.Sent += cy.tally.Sent
 		c.total.Received += cy.tally.Received
 		c.total.Restored += cy.tally.Restored
 	}
 	r.Total = c.total
-	if cy.mode.DryRun {
-		r.Sent, r.Received = len(cy.outgoing), len(cy.pull)+len(cy.bury)
-	}
 	r.Word = c.word(err, r.Pending)
 	return r
+}
+
+// foreseen counts what a dry run would have moved.
+func (c *Core) foreseen() Tally {
+	cy := c.cycle
+	tally := Tally{Sent: len(cy.outgoing), Received: len(cy.pull) + len(cy.bury)}
+	for _, key := range cy.pull {
+		if Plan(c.facts(key)) == Restore {
+			tally.Received--
+			tally.Restored++
+		}
+	}
+	return tally
 }
 
 // count tells how many keys rest and how many still have to travel.

@@ -57,7 +57,7 @@ func (a *app) stopDaemon(ctx context.Context, m machine) error {
 	client, err := m.daemon(ctx)
 	if errors.Is(err, control.ErrNotRunning) {
 		a.sayf("teammemd: no daemon is running\n")
-		return nil
+		return a.saidStopped(false)
 	}
 	if err != nil {
 		return err
@@ -72,7 +72,8 @@ func (a *app) stopDaemon(ctx context.Context, m machine) error {
 	for {
 		lease, err := control.Lock(m.paths.Lock())
 		if err == nil {
-			return lease.Release() // its lock is free: it has ended
+			// Its lock is free: it has ended.
+			return errors.Join(lease.Release(), a.saidStopped(true))
 		}
 		if !errors.Is(err, api.ErrAlreadyRunning) {
 			return err
@@ -83,6 +84,14 @@ func (a *app) stopDaemon(ctx context.Context, m machine) error {
 		case <-ticker.C:
 		}
 	}
+}
+
+// saidStopped prints whether there was a daemon to stop, for scripts.
+func (a *app) saidStopped(stopped bool) error {
+	if !a.json {
+		return nil
+	}
+	return a.printJSON(map[string]any{"schema": schema, "stopped": stopped})
 }
 
 // daemon runs the engines of all registered roots, the watcher that hints them,
