@@ -68,7 +68,7 @@ type Core struct {
 	following  bool
 	onDemand   bool // only cycles that were asked for
 	unrest     int  // cycles in a row that something moved under
-	restless   bool // the last cycle met a file that never settles
+	restless   bool // files are written all the time: they are read as they are
 
 	// When.
 	notBefore time.Time // after a failure
@@ -158,7 +158,7 @@ func (c *Core) Step(now time.Time, event Event) Effect {
 func (c *Core) hear(now time.Time, event Event) {
 	switch e := event.(type) {
 	case Hinted:
-		c.dirty, c.full = true, c.full || e.Full
+		c.dirty, c.full, c.restless = true, c.full || e.Full, c.restless || e.Busy
 		if errors.Is(c.failed, api.ErrRootMissing) {
 			c.notBefore = time.Time{} // it may be back
 		}
@@ -231,8 +231,8 @@ func (c *Core) begin(now time.Time) Effect {
 		mode = *c.asked
 	}
 	c.cycle = newCycle(mode, now)
-	// A file under constant writes never rests for long: after one cycle in vain
-	// it is read as a manual sync reads it.
+	// A file under constant writes never rests for long: it is read as a manual
+	// sync reads it, or it would never be sent.
 	c.cycle.twice = mode.Manual || c.restless
 	reading := api.Reading{Settle: c.timing.settle(), Twice: c.cycle.twice, Full: c.full}
 	c.dirty, c.full, c.asked, c.notBefore = false, false, nil, time.Time{}

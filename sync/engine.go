@@ -64,9 +64,10 @@ func New(opts Options) *Engine {
 	return &Engine{opts: opts, log: log, wake: make(chan struct{}, 1), report: Report{Word: Pending}}
 }
 
-// Hint says that the directory changed and has settled; full asks for a reading
-// that trusts nothing remembered. It never blocks.
-func (e *Engine) Hint(full bool) { e.post(Hinted{full}) }
+// Hint says that the directory changed, and has settled or, with busy, will not
+// do so soon; full asks for a reading that trusts nothing remembered. It never
+// blocks.
+func (e *Engine) Hint(full, busy bool) { e.post(Hinted{full, busy}) }
 
 // Pause stops cycles of its own accord, or lets them go on. Sync still works.
 func (e *Engine) Pause(paused bool) { e.post(SetPaused{paused}) }

@@ -104,7 +104,7 @@ func TestDeletionIsRestoredAfterTheDebounce(t *testing.T) {
 		defer stop()
 		synctest.Wait()
 		r.tree.remove("a.md")
-		r.engine.Hint(false)
+		r.engine.Hint(false, false)
 		synctest.Wait()
 		if _, here := r.tree.read("a.md"); here {
 			t.Fatal("restored at once: an editor's rename would be disturbed")
@@ -387,7 +387,7 @@ func TestDaemonHearsAndTells(t *testing.T) {
 			t.Errorf("a notice did not pull: %q", content)
 		}
 		r.tree.write("mine.md", "2")
-		r.engine.Hint(false)
+		r.engine.Hint(false, false)
 		synctest.Wait()
 		if content, _ := r.remote.get("mine.md"); content != "2" {
 			t.Errorf("a hint did not push: %q", content)
@@ -396,6 +396,23 @@ func TestDaemonHearsAndTells(t *testing.T) {
 		pass(time.Minute)
 		if r.remote.looks != looks {
 			t.Errorf("%d looks in a quiet minute of a server that is followed", r.remote.looks-looks)
+		}
+	})
+}
+
+func TestBusyFilesAreReadAsTheyAre(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		stop := r.start(t, nil)
+		defer stop()
+		synctest.Wait()
+		for _, busy := range []bool{false, true, false} {
+			r.engine.Hint(false, busy)
+			synctest.Wait()
+			if r.tree.rule.Twice != busy {
+				t.Errorf("a hint with busy %v reads by the rule %+v", busy, r.tree.rule)
+			}
 		}
 	})
 }
@@ -456,7 +473,7 @@ func TestMonthOffline(t *testing.T) {
 		for day := range 30 {
 			for i := range 6 {
 				r.tree.write(fmt.Sprintf("d%02d/%d.md", day, i), "text")
-				r.engine.Hint(false)
+				r.engine.Hint(false, false)
 				pass(4 * time.Hour)
 			}
 		}

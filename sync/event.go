@@ -10,9 +10,10 @@ type Event interface{ event() }
 
 // What the outside says.
 type (
-	// Hinted says that the directory settled after a change. Full asks for a reading
-	// that trusts nothing remembered about files.
-	Hinted struct{ Full bool }
+	// Hinted says that the directory settled after a change. Full asks for a
+	// reading that trusts nothing remembered about files. Busy says that writing
+	// goes on, and that the longest wait for its end is over.
+	Hinted struct{ Full, Busy bool }
 	// Noticed says that the server is at this position.
 	Noticed struct{ At api.Position }
 	// Followed says whether a connection that brings notices is up.

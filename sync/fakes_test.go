@@ -24,6 +24,8 @@ type tree struct {
 	saves func(api.SavedCopy)
 	// gone makes the root missing.
 	gone bool
+	// rule is what the last snapshot was asked for.
+	rule api.Reading
 }
 
 func (f *tree) write(name, content string) {
@@ -45,9 +47,10 @@ func (f *tree) read(name string) (string, bool) {
 	return content, ok
 }
 
-func (f *tree) Snapshot(context.Context, api.Reading) (api.Snapshot, error) {
+func (f *tree) Snapshot(_ context.Context, how api.Reading) (api.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.rule = how
 	if f.gone {
 		return api.Snapshot{}, api.ErrRootMissing
 	}

@@ -141,7 +141,7 @@ func (c *Core) finish(now time.Time, err error) Effect {
 	c.failed = err
 	c.report = c.describe(now, err)
 	c.cycle = nil
-	c.restless = cy.unstable
+	c.restless = c.restless && cy.unstable
 	c.done++
 	switch {
 	case cy.mode.DryRun:

@@ -39,6 +39,10 @@ func (d *Debounce) Due(now time.Time) (ready bool, wait time.Duration) {
 	return false, min(wait, max(d.Quiet, 1))
 }
 
+// Busy reports whether something was touched less than Quiet ago: where it is
+// due all the same, the maximum wait made it so.
+func (d *Debounce) Busy(now time.Time) bool { return d.pending && now.Before(d.last.Add(d.Quiet)) }
+
 // Pending reports whether something was touched since the last Clear.
 func (d *Debounce) Pending() bool { return d.pending }
 

@@ -134,3 +134,21 @@ func TestDebounceKeepsItsPromises(t *testing.T) {
 		}
 	})
 }
+
+func TestDebounceSaysWhetherItIsBusy(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	d := watcher.Debounce{Quiet: 2 * time.Second, Max: 10 * time.Second}
+	if d.Busy(start) {
+		t.Error("busy before anything was touched")
+	}
+	for i := range 20 {
+		d.Touch(start.Add(time.Duration(i) * 500 * time.Millisecond))
+	}
+	if ready, _ := d.Due(start.Add(10 * time.Second)); !ready || !d.Busy(start.Add(10*time.Second)) {
+		t.Error("under constant writes it is due by the maximum wait, and busy")
+	}
+	if d.Busy(start.Add(12 * time.Second)) {
+		t.Error("busy two seconds after the last touch")
+	}
+}

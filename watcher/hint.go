@@ -6,6 +6,9 @@ type Hint struct {
 	// Full means that looking at sizes and times is not enough: events were
 	// lost, the root is another than before, or it is time for it.
 	Full bool
+	// Busy means that writing goes on and the longest wait is over: a file that
+	// is read now may be written at the same moment.
+	Busy bool
 }
 
 // Mode is how a root is watched.
@@ -22,41 +25,40 @@ const (
 // that waited longest first.
 type outbox struct {
 	order []string
-	full  map[string]bool
+	hints map[string]Hint
 }
 
 func (o *outbox) put(h Hint) {
-	if o.full == nil {
-		o.full = map[string]bool{}
+	if o.hints == nil {
+		o.hints = map[string]Hint{}
 	}
-	full, waiting := o.full[h.ID]
+	old, waiting := o.hints[h.ID]
 	if !waiting {
 		o.order = append(o.order, h.ID)
 	}
-	o.full[h.ID] = full || h.Full
+	o.hints[h.ID] = Hint{h.ID, old.Full || h.Full, old.Busy || h.Busy}
 }
 
 func (o *outbox) head() (Hint, bool) {
 	if len(o.order) == 0 {
 		return Hint{}, false
 	}
-	id := o.order[0]
-	return Hint{id, o.full[id]}, true
+	return o.hints[o.order[0]], true
 }
 
 // taken removes a hint that was handed over, unless it has become more than
 // that meanwhile.
 func (o *outbox) taken(h Hint) {
-	if full, waiting := o.full[h.ID]; waiting && full == h.Full {
+	if o.hints[h.ID] == h {
 		o.drop(h.ID)
 	}
 }
 
 func (o *outbox) drop(id string) {
-	if _, waiting := o.full[id]; !waiting {
+	if _, waiting := o.hints[id]; !waiting {
 		return
 	}
-	delete(o.full, id)
+	delete(o.hints, id)
 	for i, other := range o.order {
 		if other == id {
 			o.order = append(o.order[:i], o.order[i+1:]...)
@@ -66,6 +68,6 @@ func (o *outbox) drop(id string) {
 }
 
 func (o *outbox) has(id string) bool {
-	_, waiting := o.full[id]
+	_, waiting := o.hints[id]
 	return waiting
 }

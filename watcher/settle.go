@@ -44,7 +44,7 @@ func (s *stage) touch(id string, full bool) {
 	}
 	b.Touch(time.Now())
 	b.full = b.full || full
-	s.fresh.put(Hint{id, full})
+	s.fresh.put(Hint{ID: id, Full: full})
 	s.mu.Unlock()
 	signal(s.wake)
 }
@@ -120,7 +120,7 @@ func (s *stage) turn(now time.Time) (fresh, ready *Hint, wait time.Duration) {
 			wait = min(wait, left)
 			continue
 		}
-		s.ready.put(Hint{id, b.full})
+		s.ready.put(Hint{id, b.full, b.Busy(now)})
 		delete(s.burst, id)
 	}
 	if h, ok := s.fresh.head(); ok {

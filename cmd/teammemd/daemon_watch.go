@@ -51,7 +51,7 @@ func (d *daemon) forward(ctx context.Context, w *watcher.Watcher) {
 			return
 		case hint := <-w.Settled():
 			if root := d.find(hint.ID); root != nil {
-				root.engine.Hint(hint.Full)
+				root.engine.Hint(hint.Full, hint.Busy)
 			}
 		}
 	}
