@@ -20,7 +20,7 @@ func TestConstantWrites(t *testing.T) {
 	t.Parallel()
 	lasts := 32 * time.Second
 	if testing.Short() {
-		lasts = 12 * time.Second
+		lasts = 16 * time.Second
 	}
 	for _, interval := range []time.Duration{500 * time.Millisecond, 100 * time.Millisecond} {
 		t.Run(interval.String(), func(t *testing.T) {
