@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -143,6 +144,18 @@ func TestBadCheckouts(t *testing.T) {
 	t.Run("unknown remote", func(t *testing.T) {
 		complains(t, m.runIn(unknown, "init", "--server", nowhere, "--yes"), 2, "remote", "--repo")
 	})
+	t.Run("unknown forge", func(t *testing.T) {
+		for url, repo := range map[string]string{
+			"https://forge.example.org:8443/Group/Sub/api.git": "forge.example.org",
+			"git@git.example.org:team/api.git":                 "git.example.org/team/api",
+		} {
+			dir := m.checkout("forge-"+strings.Trim(strings.Map(letter, repo), "-"), url)
+			o := m.runIn(dir, "init", "--server", nowhere, "--yes", "--json", "--team-dir", filepath.Join(dir, "memory"))
+			if got, _ := object(t, o, shape{"repo": "s"})["repo"].(string); o.code != 0 || !strings.HasPrefix(got, repo) {
+				t.Errorf("%s is %q, want %s: exit code %d\n%s", url, got, repo, o.code, o.stderr)
+			}
+		}
+	})
 	t.Run("a repo with dots", func(t *testing.T) {
 		for _, url := range []string{"https://github.com/acme/..", "https://github.com/../api.git", "git@github.com:acme/../api.git"} {
 			dir := m.checkout("dots-"+strings.Trim(strings.Map(letter, url), "-"), url)
@@ -164,9 +177,10 @@ func TestBadCheckouts(t *testing.T) {
 		complains(t, m.run("init", "--server", nowhere, "--repo", "acme/other", "--team-dir", filepath.Join(twice, "below"), "--yes"), 2, team)
 		m.ok("init", "--server", nowhere, "--repo", team, "--team-dir", m.team, "--yes") // the same again is no error
 	})
-	roots := decode[struct{ Roots []struct{ Repo, Dir string } }](t, m.ok("config", "show", "--json").stdout).Roots
-	if len(roots) != 1 || roots[0].Repo != team || roots[0].Dir != m.team {
-		t.Errorf("registered: %+v, want the one good root", roots)
+	type root struct{ Repo, Dir string }
+	roots := decode[struct{ Roots []root }](t, m.ok("config", "show", "--json").stdout).Roots
+	if len(roots) != 3 || !slices.Contains(roots, root{team, m.team}) {
+		t.Errorf("registered: %+v, want the three good roots", roots)
 	}
 }
 

@@ -135,6 +135,7 @@ func TestFlushOnShutdown(t *testing.T) {
 			m := newMachine(t, strings.ToLower(name)) // with the default wait
 			m.enroll(server.url, token, team)
 			daemon := m.daemon()
+			await(t, 20*time.Second, "the first cycle to end", func() bool { return m.status().State == "in-sync" })
 			key := name + "/note.md"
 			m.write(key, "written in the last moment\n")
 			time.Sleep(200 * time.Millisecond) // for the watcher to see it; the wait is two seconds

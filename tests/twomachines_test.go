@@ -266,6 +266,12 @@ func TestTenThousandFiles(t *testing.T) {
 		return got == "changed again\n"
 	})
 	t.Logf("FIGURE %d files, change to a daemon: %d ms", files, time.Since(begun).Milliseconds())
+	time.Sleep(2 * time.Second)
+	if before, ok := usage(daemon.cmd.Process.Pid); ok {
+		time.Sleep(6 * time.Second)
+		after, _ := usage(daemon.cmd.Process.Pid)
+		t.Logf("FIGURE %d files, idle daemon: %d ms of processor time in 6 s, %d MiB", files, (after.cpu - before.cpu).Milliseconds(), after.rss>>20)
+	}
 	if code := daemon.stop(); code != 0 {
 		t.Errorf("the daemon ended with %d", code)
 	}
