@@ -43,7 +43,8 @@ tools:
 
 .PHONY: unit
 unit: $(SKIPCHECK) ## every test, full counts, no race detector
-	$(call gotest,-timeout 10m $$(go list ./... | grep -v /sync/simtest$$))
+	$(call gotest,-timeout 10m $$(go list ./... | grep -Ev '/(sync/simtest|tests)$$'))
+	$(call gotest,-timeout 10m ./tests) # alone: some of it is timed
 	$(call gotest,-timeout 10m ./sync/simtest -args -seeds $(TEST_SEEDS))
 
 .PHONY: race
