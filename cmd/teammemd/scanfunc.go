@@ -10,32 +10,37 @@ import (
 	"github.com/teammem/teammemd/server/core"
 )
 
-// scanFunc lets the server judge with sc. Findings of all tiers are passed on:
-// what they mean is the server's to decide, and what was clean is the server's
-// to remember. The key of a finding is fit to be shown: what was found in the
-// name itself is masked.
-func scanFunc(sc *scanner.Scanner) core.ScanFunc {
-	return func(ctx context.Context, key, text string) ([]api.Finding, error) {
-		found, err := sc.Scan(ctx, key, text)
-		if err != nil {
-			return nil, verdictError(err)
-		}
-		name := scanner.MaskName(key, found)
-		var findings []api.Finding
-		for _, f := range found {
-			findings = append(findings, api.Finding{
-				Key: name, Line: f.Line, Column: f.Column,
-				Rule: f.Rule, Tier: string(f.Tier), Reason: f.Reason,
-			})
-		}
-		return findings, nil
+// findings translates what the scanner says of a text and its name. The key of a
+// finding is fit to be shown: what was found in the name itself is masked. A
+// refusal of this one text is a *[api.HeldError].
+func findings(ctx context.Context, sc *scanner.Scanner, key, text string) ([]api.Finding, error) {
+	found, err := sc.Scan(ctx, key, text)
+	if refusal, ok := errors.AsType[*scanner.Refusal](err); ok {
+		return nil, &api.HeldError{Reason: api.Reason(refusal.Reason), Detail: refusal.Detail}
 	}
+	if err != nil {
+		return nil, err
+	}
+	name := scanner.MaskName(key, found)
+	var out []api.Finding
+	for _, f := range found {
+		out = append(out, api.Finding{
+			Key: name, Line: f.Line, Column: f.Column,
+			Rule: f.Rule, Tier: string(f.Tier), Reason: f.Reason,
+		})
+	}
+	return out, nil
 }
 
-// verdictError tells a refusal of one text from a scanner that cannot judge any.
-func verdictError(err error) error {
-	if refusal, ok := errors.AsType[*scanner.Refusal](err); ok {
-		return &api.HeldError{Reason: api.Reason(refusal.Reason), Detail: refusal.Detail}
+// scanFunc lets the server judge with sc. Findings of all tiers are passed on:
+// what they mean is the server's to decide, and what was clean is the server's
+// to remember. A scanner that cannot judge anything makes the server unavailable.
+func scanFunc(sc *scanner.Scanner) core.ScanFunc {
+	return func(ctx context.Context, key, text string) ([]api.Finding, error) {
+		found, err := findings(ctx, sc, key, text)
+		if _, held := errors.AsType[*api.HeldError](err); err != nil && !held {
+			return nil, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+		}
+		return found, err
 	}
-	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 }
