@@ -9,6 +9,7 @@ tools=(
 	"systemd-analyze:systemd"     # unit files
 	"strace:strace"               # faults at the Nth system call
 	"unshare:util-linux"          # disks that are full, other users
+	"python3:python3"             # a second reader of the launchd plist
 )
 
 missing=() packages=()
