@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // start runs what launchd would run, with a stand-in for the program.
@@ -70,17 +71,23 @@ func TestAgentPassesSignalsOn(t *testing.T) {
 trap 'echo flushed >>"$HOME/said"; exit 0' TERM
 echo up >'`+ready+`'
 while :; do /bin/sleep 0.05; done`)
+	// Open for writing as well, so that the reader meets no end of file
+	// between two of the program's messages.
+	pipe, err := os.OpenFile(ready, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if err := pipe.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	lines := bufio.NewReader(pipe)
 	wait := func(want string) {
 		t.Helper()
-		pipe, err := os.Open(ready)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pipe.Close()
-		if line, err := bufio.NewReader(pipe).ReadString('\n'); err != nil || line != want+"\n" {
+		if line, err := lines.ReadString('\n'); err != nil || line != want+"\n" {
 			t.Fatalf("the program says %q, %v, want %q", line, err, want)
 		}
 	}
