@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -63,6 +64,11 @@ func TestAgentWithoutProgramDoesNotLoop(t *testing.T) {
 }
 
 func TestAgentPassesSignalsOn(t *testing.T) {
+	// A shell cannot trap what was ignored when it began, as SIGHUP is for
+	// everything below nohup. What is caught here has its default there.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	ready := filepath.Join(t.TempDir(), "ready")
 	if err := syscall.Mkfifo(ready, 0o600); err != nil {
 		t.Fatal(err)
