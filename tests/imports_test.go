@@ -23,12 +23,12 @@ var layout = map[string]rule{
 	"memory":          {may: []string{"api"}},
 	"scanner":         {may: []string{"scanner/samples"}},
 	"scanner/samples": {},
-	"watcher":         {},
+	"watcher":         {may: []string{"internal/planted"}},
 
-	"sync":          {may: []string{"api", "memory"}, never: []string{"os", "net/http", "syscall", "golang.org/x/sys"}},
-	"sync/remote":   {may: []string{"api"}},
-	"sync/memdir":   {may: []string{"api", "internal/atomicfile"}},
-	"sync/statedir": {may: []string{"api", "internal/atomicfile"}},
+	"sync":          {may: []string{"api", "memory", "internal/planted"}, never: []string{"os", "net/http", "syscall", "golang.org/x/sys"}},
+	"sync/remote":   {may: []string{"api", "internal/planted"}},
+	"sync/memdir":   {may: []string{"api", "internal/atomicfile", "internal/planted"}},
+	"sync/statedir": {may: []string{"api", "internal/atomicfile", "internal/planted"}},
 	"sync/simtest":  {may: []string{"api", "sync"}, testOnly: true, never: []string{"os", "net/http"}},
 
 	"server":                   {may: []string{"api", "server/core", "server/auth"}},
@@ -42,6 +42,7 @@ var layout = map[string]rule{
 
 	"internal/atomicfile": {},
 	"internal/nobody":     {testOnly: true},
+	"internal/planted":    {},
 	"internal/gitrepo":    {may: []string{"api"}},
 	"internal/config":     {may: []string{"api"}},
 	"internal/control":    {may: []string{"api"}},
