@@ -155,8 +155,20 @@ func (m *indexMerge) assemble() text {
 		}
 		out.lines = append(out.lines, raw)
 	}
-	out.lines = append(out.lines, slices.Repeat([]string{style.cr}, style.trailing)...)
+	out.lines = append(out.lines, slices.Repeat([]string{style.cr}, m.trailing(list[len(list)-1]))...)
 	return out
+}
+
+// trailing is how many blank lines stand after the last line: those of the text
+// in which it is the last one as well.
+func (m *indexMerge) trailing(last chosen) int {
+	if !last.mine && last.at == len(m.theirs.items)-1 {
+		return m.theirs.trailing
+	}
+	if at, known := m.placed[last.id]; known && at == len(m.mine.items)-1 {
+		return m.mine.trailing
+	}
+	return 0
 }
 
 // blanks is how many blank lines go between two lines: as many as in theirs or in
@@ -178,11 +190,7 @@ func (m *indexMerge) blanks(before, after chosen) int {
 		}
 		return 0
 	}
-	blanks := after.blanks
-	if right := before.at + 1; right < len(m.of(before).items) {
-		blanks = max(blanks, m.of(before).items[right].blanks)
-	}
-	return blanks
+	return max(after.blanks, m.of(before).blanksAfter(before.at))
 }
 
 func (m *indexMerge) of(c chosen) index {

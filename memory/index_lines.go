@@ -44,6 +44,14 @@ func parseIndex(s string) index {
 
 func (x index) end() text { return text{ended: x.ended} }
 
+// blanksAfter is how many blank lines stand behind an item.
+func (x index) blanksAfter(at int) int {
+	if at == len(x.items)-1 {
+		return x.trailing
+	}
+	return x.items[at+1].blanks
+}
+
 func (x index) lines() []string {
 	lines := make([]string, len(x.items))
 	for i, it := range x.items {
