@@ -74,7 +74,7 @@ type Inspection struct {
 	Findings []api.Finding
 	// Base is the text of the base that [Inspect] asked for; nil: not kept.
 	Base *string
-	Err      error // of the reading, or a *[api.HeldError] of the guard
+	Err  error // of the reading, or a *[api.HeldError] of the guard
 }
 
 // Arrival is one entry from the server, judged.
