@@ -168,7 +168,11 @@ func (d *daemon) run(ctx context.Context) error {
 	group.Go(func() error { return systemd.watch(gctx, d.alive) })
 	err := d.Reload(gctx)
 	if err == nil {
+		err = d.allTaken()
+	}
+	if err == nil {
 		close(d.ready)
+		group.Go(func() error { return d.retryFaulty(gctx) })
 		systemd.ready(gctx)
 		d.log.InfoContext(gctx, "daemon started", "roots", len(d.live()), "version", versionText())
 		<-gctx.Done()

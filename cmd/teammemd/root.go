@@ -72,12 +72,15 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	if err != nil {
 		return nil, err
 	}
-	if err := tree.Recover(ctx); err != nil {
+	if err := tree.Lock(); err != nil {
 		return nil, err
+	}
+	if err := tree.Recover(ctx); err != nil {
+		return nil, errors.Join(err, tree.Close())
 	}
 	server, err := m.dial(root)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, tree.Close())
 	}
 	r := &openRoot{Root: root, state: state, tree: tree, remote: server, names: maskedNames{scanner: o.scanner}}
 	r.engine = teamsync.New(teamsync.Options{
@@ -88,7 +91,7 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	return r, nil
 }
 
-func (r *openRoot) close() error { return r.state.Close() }
+func (r *openRoot) close() error { return errors.Join(r.tree.Close(), r.state.Close()) }
 
 // dial returns the client for a root's repo. Its token is looked up when it is
 // needed, so that a new sign-in counts at once.
