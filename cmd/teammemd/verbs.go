@@ -18,6 +18,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.conflictsCommand(),
 		a.historyCommand(),
 		a.restoreCommand(),
+		a.forgetCommand(),
 		a.configCommand(),
 		a.serverCommand(),
 		a.versionCommand(),
