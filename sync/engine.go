@@ -27,6 +27,9 @@ type Options struct {
 	// Unsettled reports whether the directory changed and has not settled yet;
 	// nil for never. It is asked once, when Run is told to stop.
 	Unsettled func() bool
+	// Changed is called after every step, when Report may tell something new; nil
+	// for nobody. It must not block.
+	Changed func()
 	// Seed makes jitter repeatable; 0 draws one.
 	Seed   uint64
 	Logger *slog.Logger // nil for none
@@ -218,6 +221,9 @@ func (e *Engine) take(core *Core) []Event {
 func (e *Engine) drive(ctx context.Context, core *Core, event Event) {
 	for effect := core.Step(time.Now(), event); ; {
 		e.publish(core)
+		if e.opts.Changed != nil {
+			e.opts.Changed()
+		}
 		if effect == nil {
 			return
 		}

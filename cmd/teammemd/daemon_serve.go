@@ -80,7 +80,9 @@ func (d *daemon) rootStatus(ctx context.Context, root *liveRoot) (control.RootSt
 	if mode == watcher.Polling && described.State == string(teamsync.InSync) {
 		described.State = string(teamsync.Polling)
 	}
+	pause := d.pauseOf(root)
 	return control.RootStatus{
 		RootReport: described, LastPush: report.LastPush, LastPull: report.LastPull, NextRetry: report.NextRetry, Watch: string(mode),
+		PausedSince: pause.Since, PausedUntil: pause.Until,
 	}, nil
 }
