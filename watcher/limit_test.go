@@ -111,8 +111,8 @@ func TestF01RetriesInTheirOwnTime(t *testing.T) {
 	r := startRig(t, opts, filepath.Join(t.TempDir(), "team"), true)
 	r.mode("root", watcher.Polling)
 	last := <-tries
-	for i, want := range []time.Duration{60, 120, 240, 240} {
-		want *= time.Millisecond
+	for i, ms := range []int{60, 120, 240, 240} {
+		want := time.Duration(ms) * time.Millisecond
 		for tried := false; !tried; {
 			select {
 			case at := <-tries:
