@@ -239,6 +239,9 @@ func (e *Engine) publish(core *Core) {
 	if report.Word != e.report.Word {
 		e.logWord(report)
 	}
+	if n := report.Total.Restored - e.report.Total.Restored; n > 0 {
+		e.log.Info("files deleted here were restored", "files", n)
+	}
 	e.report = report
 	keep := e.waiters[:0]
 	for _, w := range e.waiters {

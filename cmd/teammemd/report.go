@@ -120,6 +120,7 @@ func (a *app) printReport(r control.RootReport) {
 	a.printNotes("", r)
 	a.complain(r)
 	a.printSummary(r)
+	a.printNotices(r)
 }
 
 // printNotes lists what needs a person, each with its way out.

@@ -225,5 +225,7 @@ func (r *openRoot) describe(ctx context.Context, report teamsync.Report) (contro
 		return control.RootReport{}, err
 	}
 	report.Held = r.names.mask(ctx, report.Held)
-	return reportOf(r.Root, report, conflicts), nil
+	described := reportOf(r.Root, report, conflicts)
+	described.Notices = r.notices(report)
+	return described, nil
 }

@@ -88,7 +88,7 @@ func (a *app) statusWatch(ctx context.Context) error {
 func fingerprint(status control.Status) string {
 	var b strings.Builder
 	for _, r := range status.Roots {
-		fmt.Fprintln(&b, r.Root, r.State, r.Error, r.LastPush, r.LastPull, r.Pending)
+		fmt.Fprintln(&b, r.Root, r.State, r.Watch, r.Error, r.LastPush, r.LastPull, r.Pending)
 		for _, h := range r.Held {
 			fmt.Fprintln(&b, h.Key, h.Line, h.Rule, h.Reason)
 		}
