@@ -166,6 +166,7 @@ func (d *daemon) run(ctx context.Context) error {
 	group.Go(func() error { return d.reloadOnHangup(gctx, hups) })
 	systemd := notifier{d.log}
 	group.Go(func() error { return systemd.watch(gctx, d.alive) })
+	group.Go(func() error { return d.wakeAfterSleep(gctx) })
 	err := d.Reload(gctx)
 	if err == nil {
 		err = d.allTaken()
