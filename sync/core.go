@@ -66,6 +66,7 @@ type Core struct {
 	paused     bool
 	resolution Resolution // a person's word on a changed server, until it is used
 	following  bool
+	merging    bool // see SetMerging
 	onDemand   bool // only cycles that were asked for
 	unrest     int  // cycles in a row that something moved under
 	restless   bool // files are written all the time: they are read as they are

@@ -14,7 +14,11 @@ type Options struct {
 	Remote Remote
 	State  State
 	Guard  Guard
+	Texts  Texts // nil: no texts are kept, nothing is merged
 	Timing Timing
+	// Merge joins two edits of one text where they do not overlap, instead of
+	// letting the server win.
+	Merge bool
 	// OnDemand engines run only the cycles that [Engine.Sync] asks for and do
 	// not follow the server.
 	OnDemand bool
@@ -172,6 +176,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	core := NewCore(memory, e.opts.Timing, rand.New(rand.NewPCG(e.opts.Seed, 1)))
 	core.onDemand = e.opts.OnDemand
+	core.SetMerging(e.opts.Merge)
 
 	var following sync.WaitGroup
 	defer following.Wait()

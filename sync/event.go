@@ -75,7 +75,9 @@ type Inspection struct {
 	Key      api.Key
 	Loaded   api.Loaded
 	Findings []api.Finding
-	Err      error // of the reading, or a *[api.HeldError] of the guard
+	// Base is the text of the base that [Inspect] asked for; nil: not kept.
+	Base *string
+	Err  error // of the reading, or a *[api.HeldError] of the guard
 }
 
 // Arrival is one entry from the server, judged.
@@ -99,6 +101,8 @@ type (
 	Inspect struct {
 		Keys []api.Key
 		How  api.Reading
+		// Bases names the bases whose texts are wanted for merging.
+		Bases map[api.Key]api.Checksum
 	}
 	// Send pushes one batch.
 	Send struct{ Batch api.Batch }
@@ -110,8 +114,13 @@ type (
 		Placements  []api.Placement
 		Retirements []Retirement
 	}
-	// Commit makes a record durable.
-	Commit struct{ Record api.Record }
+	// Commit makes a record durable, then keeps the texts of its bases: Texts
+	// are at hand, those of Agreed stand in the tree.
+	Commit struct {
+		Record api.Record
+		Texts  map[api.Checksum]string
+		Agreed map[api.Key]api.Checksum
+	}
 )
 
 // Retirement takes one file out of the tree.

@@ -77,7 +77,9 @@ func (c *Core) needsCommit() bool {
 	return len(r.Bases) > 0 || r.View != nil || !r.LastPush.IsZero() || !r.LastPull.IsZero()
 }
 
-func (c *Core) commit() Effect { return Commit{c.cycle.record} }
+func (c *Core) commit() Effect {
+	return Commit{Record: c.cycle.record, Texts: c.cycle.texts, Agreed: c.cycle.agreed}
+}
 
 // onCommitted makes the record the memory. A base counts only once it is
 // durable: until then a crash must find the old one.
@@ -103,6 +105,7 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 		c.memory.LastPull = cy.record.LastPull
 	}
 	cy.record = api.Record{}
+	cy.texts, cy.agreed = make(map[api.Checksum]string), make(map[api.Key]api.Checksum)
 	switch {
 	case cy.ending:
 		return c.finish(now, cy.err)

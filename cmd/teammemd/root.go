@@ -84,7 +84,8 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	}
 	r := &openRoot{Root: root, state: state, tree: tree, remote: server, names: maskedNames{scanner: o.scanner}}
 	r.engine = teamsync.New(teamsync.Options{
-		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner},
+		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner}, Texts: state,
+		Merge:    client.OnConflict == config.Merge,
 		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
 		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
 	})
@@ -144,15 +145,19 @@ func unread(state *statedir.Dir) (control.List[control.Conflict], error) {
 	}
 	var list control.List[control.Conflict]
 	for _, c := range copies {
-		if !c.Read && c.Why != whyRetired {
+		if !c.Read && c.Why != whyRetired && c.Why != whyMerged {
 			list = append(list, control.Conflict{ID: c.ID, Key: c.Key.String(), SavedAt: c.SavedAt})
 		}
 	}
 	return list, nil
 }
 
-// whyRetired marks copies of files that the team retired: nobody has to act.
-const whyRetired = "retired"
+// Copies of files that the team retired, and of texts whose edits live on in a
+// merge: nobody has to act.
+const (
+	whyRetired = "retired"
+	whyMerged  = "merged"
+)
 
 // cycleOnce runs one manual cycle of a root without a daemon.
 func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions, req control.SyncRequest) (control.RootReport, error) {
