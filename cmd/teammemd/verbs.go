@@ -20,6 +20,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.restoreCommand(),
 		a.configCommand(),
 		a.serverCommand(),
+		a.benchCommand(),
 		a.versionCommand(),
 	}
 }
