@@ -86,7 +86,7 @@ func latencies(ctx context.Context, c contender, trials int) ([]latencyResult, e
 	took := make([]time.Duration, 0, trials)
 	for i := range trials {
 		begun := time.Now()
-		text := raceText(fmt.Sprintf("trial %d", i), i)
+		text := raceText(fmt.Sprintf("trial %d", i), i%40)
 		if err := os.WriteFile(filepath.Join(dirs[0], raceKey(i%40)), []byte(text), 0o600); err != nil {
 			return nil, fmt.Errorf("writing: %w", err)
 		}
@@ -136,7 +136,7 @@ func (t *theTeam) fromServer(ctx context.Context, trials int) (latencyResult, er
 	}
 	took := make([]time.Duration, 0, trials)
 	for i := range trials {
-		text := raceText(fmt.Sprintf("the server in trial %d", i), i)
+		text := raceText(fmt.Sprintf("the server in trial %d", i), i%40)
 		key, err := api.ParseKey(fmt.Sprintf("from-server-%04d.md", i))
 		if err != nil {
 			return latencyResult{}, err
