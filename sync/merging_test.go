@@ -3,6 +3,7 @@ package sync_test
 import (
 	"context"
 	"io/fs"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -104,6 +105,30 @@ func TestServerWinsWithoutMerging(t *testing.T) {
 		}
 		if here, _ := r.tree.read("a.md"); here != theirs {
 			t.Errorf("a.md has %q, want the server's text", here)
+		}
+	})
+}
+
+// Two machines that never met have an index each: nothing is left out of it.
+func TestIndexesWithoutABaseAreJoined(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.tree.write("MEMORY.md", "- [deploy](deploy.md)\n")
+		r.tree.write("a.md", "mine")
+		r.remote.set("MEMORY.md", "- [tests](tests.md)\n")
+		r.remote.set("a.md", "theirs")
+		stop := r.start(t, func(o *teamsync.Options) {
+			o.OnDemand, o.Merge, o.Texts = true, true, &texts{t, map[api.Checksum]string{}}
+		})
+		defer stop()
+		got := r.sync(t, teamsync.Mode{})
+		if len(got.Conflicts) != 1 || got.Conflicts[0].Key.String() != "a.md" {
+			t.Errorf("conflicts %+v, want a.md alone", got.Conflicts)
+		}
+		index, _ := r.remote.get("MEMORY.md")
+		if !strings.Contains(index, "deploy.md") || !strings.Contains(index, "tests.md") {
+			t.Errorf("the index on the server is %q, want the lines of both", index)
 		}
 	})
 }
