@@ -106,6 +106,11 @@ func TestMergeIndex(t *testing.T) {
 			"- a\n- m\n- t\n",
 		},
 		{
+			"blank lines as in the side that put two lines together",
+			"Intro.\n\n- a\n", "Intro.\nMore.\n\n- a\n", "Intro.\n\n- a\n- t\n",
+			"Intro.\nMore.\n\n- a\n- t\n",
+		},
+		{
 			"blank lines at the end",
 			"- a\n", "- a\n- m\n\n", "- t\n- a\n",
 			"- t\n- a\n- m\n\n",
