@@ -102,6 +102,7 @@ func (c *Core) spoiled(name string, asked map[api.Key]bool) {
 // arrived decides again about one key, by the content that came.
 func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 	cy, key := c.cycle, entry.Key
+	delete(cy.merged, key) // of an earlier try
 	if c.view.Sums[key] != entry.Sum {
 		c.view.Sums[key] = entry.Sum
 		c.view.Checksum = api.Checksum{} // it moved on; so may others have
