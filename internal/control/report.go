@@ -46,6 +46,8 @@ type RootReport struct {
 	Unchanged int `json:"unchanged"`
 	Restored  int `json:"restored"`
 	Pending   int `json:"pending"`
+	// PendingKeys are the first few of the pending keys.
+	PendingKeys []string `json:"pending_keys,omitempty"`
 	// Total counts what the process that answers has moved since it opened the
 	// root.
 	Total Moved `json:"total"`
@@ -105,6 +107,9 @@ type Status struct {
 	// Server is the URL, "" when the roots have several.
 	Server string           `json:"server"`
 	Roots  List[RootStatus] `json:"roots"`
+	// Log is where the daemon writes its log: the path of a file, or "journal:"
+	// and the name of its unit; "" where it cannot be told.
+	Log string `json:"log,omitempty"`
 }
 
 // RootStatus is one root within a [Status].
@@ -121,6 +126,14 @@ type RootStatus struct {
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Watch is "events", "polling" or "missing".
 	Watch string `json:"watch"`
+	// Progress is of the cycle under way, once it knows what there is to do.
+	Progress Progress `json:"progress,omitzero"`
+}
+
+// Progress counts the keys that a cycle moves.
+type Progress struct {
+	Done    int `json:"done"`
+	Planned int `json:"planned"`
 }
 
 // Mode restricts a manual cycle.
