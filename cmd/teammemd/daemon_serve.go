@@ -83,6 +83,6 @@ func (d *daemon) rootStatus(ctx context.Context, root *liveRoot) (control.RootSt
 	pause := d.pauseOf(root)
 	return control.RootStatus{
 		RootReport: described, LastPush: report.LastPush, LastPull: report.LastPull, NextRetry: report.NextRetry, Watch: string(mode),
-		PausedSince: pause.Since, PausedUntil: pause.Until,
+		PausedSince: pause.Since, PausedUntil: pause.Until, Progress: progressFrom(report.Progress),
 	}, nil
 }
