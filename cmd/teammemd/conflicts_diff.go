@@ -20,7 +20,9 @@ func (a *app) conflictsDiffCommand() *cobra.Command {
 		Short: "Show how a saved copy differs from the team's text",
 		Long:  "Shows the way from the text in the team directory to the saved copy, as a\nunified diff.",
 		Args:  cobra.ExactArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.conflictsDiff(cmd.Context(), args[0], fromBase) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.conflictsDiff(cmd.Context(), args[0], fromBase)
+		},
 	}
 	cmd.Flags().BoolVar(&fromBase, "base", false, "show what this machine had changed before the conflict: compare with the last text that both sides had")
 	return cmd
