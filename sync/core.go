@@ -163,8 +163,10 @@ func (c *Core) hear(now time.Time, event Event) {
 	switch e := event.(type) {
 	case Hinted:
 		c.dirty, c.full, c.restless = true, c.full || e.Full, c.restless || e.Busy
-		if errors.Is(c.failed, api.ErrRootMissing) {
-			c.notBefore = time.Time{} // it may be back
+		if c.failed == nil || errors.Is(c.failed, api.ErrRootMissing) {
+			// What moved under the last cycle has settled, or the root is back:
+			// the wait for that is over.
+			c.notBefore, c.unrest = time.Time{}, 0
 		}
 	case Noticed:
 		if c.view == nil || e.At.Epoch != c.view.Epoch || e.At.Version != c.view.Version || c.failed != nil {

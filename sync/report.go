@@ -161,7 +161,12 @@ func (c *Core) finish(now time.Time, err error) Effect {
 	case cy.again:
 		// Something moved meanwhile: files settle within the debounce, and a
 		// race was waited out already. The wait doubles should it not settle.
-		c.dirty, c.notBefore = true, now.Add(c.timing.settle()<<min(c.unrest, 7))
+		// Under constant writes it is kept short: a moment of rest must be met.
+		most := 7
+		if c.restless {
+			most = 2
+		}
+		c.dirty, c.notBefore = true, now.Add(c.timing.settle()<<min(c.unrest, most))
 		c.unrest++
 	default:
 		c.unrest = 0
