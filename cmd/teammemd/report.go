@@ -86,7 +86,7 @@ func fixFor(h teamsync.Held) string {
 	case api.HeldLink:
 		return "replace the link by a plain file"
 	case api.HeldUnreadable:
-		return "make the file readable for you"
+		return "let your user read and replace the file"
 	case api.HeldPrivateType:
 		return "move the personal note out of the team directory"
 	case api.HeldForgottenOnServer:
