@@ -49,6 +49,7 @@ type cycle struct {
 	again    bool // something moved meanwhile: another cycle is needed
 	unstable bool // a file was being written
 	tally    Tally
+	planned  int // keys to move in all
 	saved    []Conflict
 	readOnly error // pushes were refused for want of a role
 	placeErr error // of the local disk; the other keys went on

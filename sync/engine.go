@@ -27,6 +27,9 @@ type Options struct {
 	// Unsettled reports whether the directory changed and has not settled yet;
 	// nil for never. It is asked once, when Run is told to stop.
 	Unsettled func() bool
+	// Changed is called after every step, when Report may tell something new; nil
+	// for nobody. It must not block.
+	Changed func()
 	// Seed makes jitter repeatable; 0 draws one.
 	Seed   uint64
 	Logger *slog.Logger // nil for none
@@ -230,6 +233,9 @@ func (e *Engine) take(core *Core) []Event {
 func (e *Engine) drive(ctx context.Context, core *Core, event Event) {
 	for effect := core.Step(time.Now(), event); ; {
 		e.publish(core)
+		if e.opts.Changed != nil {
+			e.opts.Changed()
+		}
 		if effect == nil {
 			return
 		}
@@ -244,6 +250,9 @@ func (e *Engine) publish(core *Core) {
 	defer e.mu.Unlock()
 	if report.Word != e.report.Word {
 		e.logWord(report)
+	}
+	if n := report.Total.Restored - e.report.Total.Restored; n > 0 {
+		e.log.Info("files deleted here were restored", "files", n)
 	}
 	e.report = report
 	keep := e.waiters[:0]
