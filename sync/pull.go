@@ -158,6 +158,10 @@ func (c *Core) onInstalled(now time.Time, e Installed) Effect {
 	}
 	for i, err := range e.Retired {
 		key := cy.install.Retirements[i].Key
+		if unfit, ok := errors.AsType[*api.HeldError](err); ok {
+			cy.held[key] = Held{Key: key, Path: key.String(), Reason: unfit.Reason, Detail: unfit.Detail}
+			continue
+		}
 		if err != nil {
 			cy.again = true
 			continue
