@@ -291,3 +291,19 @@ func TestNames(t *testing.T) {
 		t.Errorf("an unknown fault is called %q", got)
 	}
 }
+
+func TestRetarget(t *testing.T) {
+	t.Parallel()
+	first, before := server(t)
+	second, after := server(t)
+	p := newProxy(t, first, 1)
+	if err := p.Retarget(second); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, err := put(t, p.URL(), "x"); status != 200 || err != nil || before.Load() != 0 || after.Load() != 1 {
+		t.Errorf("%d, %v; %d requests came to the old server, %d to the new one", status, err, before.Load(), after.Load())
+	}
+	if err := p.Retarget("://"); err == nil {
+		t.Error("a target that is none is taken")
+	}
+}

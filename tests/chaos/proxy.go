@@ -29,18 +29,18 @@ type Options struct {
 // Proxy stands between clients and a server. Its methods may be called from any
 // goroutine.
 type Proxy struct {
-	opts   Options
-	target *url.URL
-	ln     net.Listener
-	out    *http.Transport
+	opts Options
+	ln   net.Listener
+	out  *http.Transport
 
 	mu       sync.Mutex
+	target   *url.URL   // guarded by mu
 	random   *rand.Rand // guarded by mu
 	mix      Mix        // guarded by mu
 	once     []promise  // guarded by mu
 	requests []*Request // guarded by mu
 	tapes    []*tape    // guarded by mu
-	conns    map[*wire]struct{}
+	conns    map[*wire]struct{} // guarded by mu
 	// changed is closed when the faults change: what is silent then ends.
 	changed chan struct{} // guarded by mu
 	// hush is not nil while nothing may pass; it is closed when that ends.
@@ -114,6 +114,18 @@ func (p *Proxy) Run(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("serving as a proxy: %w", err)
+}
+
+// Retarget sends the requests from now on to another server.
+func (p *Proxy) Retarget(target string) error {
+	to, err := url.Parse(target)
+	if err != nil {
+		return fmt.Errorf("reading the target: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = to
+	return nil
 }
 
 // Set changes the faults, nil for none. Whoever was kept waiting in silence is

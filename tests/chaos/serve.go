@@ -105,8 +105,11 @@ func (p *Proxy) askFirst(r *http.Request, body []byte, seen *Request) {
 // ask sends the request on, uncompressed answers preferred: what is compressed
 // cannot be searched.
 func (p *Proxy) ask(r *http.Request, body []byte) (*http.Response, error) {
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
 	u := *r.URL
-	u.Scheme, u.Host = p.target.Scheme, p.target.Host
+	u.Scheme, u.Host = target.Scheme, target.Host
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("making a request: %w", err)
