@@ -160,8 +160,9 @@ func (c *Core) hear(now time.Time, event Event) {
 	switch e := event.(type) {
 	case Hinted:
 		c.dirty, c.full, c.restless = true, c.full || e.Full, c.restless || e.Busy
-		if errors.Is(c.failed, api.ErrRootMissing) {
-			c.notBefore = time.Time{} // it may be back
+		if errors.Is(c.failed, api.ErrRootMissing) || e.Busy && c.failed == nil {
+			// It may be back; or the wait is for files to settle, and they will not.
+			c.notBefore = time.Time{}
 		}
 	case Noticed:
 		if c.view == nil || e.At.Epoch != c.view.Epoch || e.At.Version != c.view.Version || c.failed != nil {

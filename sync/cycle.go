@@ -157,6 +157,7 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 		}
 		c.applyResolution(view)
 	}
+	c.resolution = "" // a word counts for the change that it was about, not for a later one
 	c.view = view
 	c.planAll(now)
 	return c.next(now)

@@ -102,6 +102,10 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 		return
 	}
 	cy.local[key] = api.Local{Key: key, Sum: file.Loaded.Sum, Bytes: len(file.Loaded.Content), Modified: cy.local[key].Modified}
+	if held, ok := c.emptied(now, key); ok {
+		cy.held[key] = held // since the scan
+		return
+	}
 	f := c.facts(key)
 	action := Plan(f)
 	if (action == Push || action == Displace) && len(file.Findings) > 0 {
