@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // next returns the effect that brings the cycle on: commit what is agreed,
@@ -132,6 +133,9 @@ func secretHold(key api.Key, findings []api.Finding) Held {
 }
 
 func (c *Core) onSent(now time.Time, e Sent) Effect {
+	if planted.In(planted.SignedOutDrops) && errors.Is(e.Err, api.ErrSignedOut) {
+		e = Sent{Answer: api.Pushed{Epoch: c.view.Epoch, Version: c.view.Version}}
+	}
 	if e.Err != nil {
 		return c.sendFailed(now, e.Err)
 	}
@@ -156,7 +160,11 @@ func (c *Core) onSent(now time.Time, e Sent) Effect {
 	if c.view.Version == 0 && c.view.Epoch == "" {
 		c.view.Epoch = e.Answer.Epoch // our write made the repo
 	}
-	if other := e.Answer.Epoch != c.view.Epoch; other || e.Answer.Version > c.view.Version+1 || e.Answer.Version < c.view.Version {
+	ours := c.view.Version + 1 // what our write alone would have made of it
+	if e.Answer.Unchanged {
+		ours = c.view.Version
+	}
+	if other := e.Answer.Epoch != c.view.Epoch; other || e.Answer.Version > ours || e.Answer.Version < c.view.Version {
 		// Somebody else wrote as well, or the server was set back under our
 		// hands. The position stays, so that the next look can tell.
 		stale = true

@@ -28,7 +28,7 @@ type liveRoot struct {
 	ended  chan struct{}
 }
 
-// Reload reads the configuration and the roots again, starts those that are new
+// Reload reads the configuration, the roots and their pauses again, starts those that are new
 // and ends those that are gone. A configuration that differs is taken up by all
 // roots, after their last push under the old one; a faulty one changes nothing. A
 // faulty root is reported by status and hinders no other.
@@ -70,6 +70,7 @@ func (d *daemon) Reload(ctx context.Context) error {
 			d.blame(root, err)
 		}
 	}
+	d.readPauses()
 	return nil
 }
 
@@ -183,7 +184,10 @@ func (d *daemon) start(ctx context.Context, m machine, root config.Root) error {
 	// At the end a root that was in step is looked at once more: the watcher may
 	// not have told yet what was written a moment ago.
 	unsettled := func() bool { return w.Pending(root.ID) || open.engine.Report().Word == teamsync.InSync }
-	open, err := m.open(ctx, root, rootOptions{scanner: d.scanner, log: log, unsettled: unsettled})
+	open, err := m.open(ctx, root, rootOptions{
+		scanner: d.scanner, log: log, unsettled: unsettled,
+		changed: func(teamsync.Report) { d.changed.ring() },
+	})
 	if err != nil {
 		return err
 	}
@@ -237,4 +241,5 @@ func (d *daemon) blame(root config.Root, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault[root.ID] = rootFault{root, err}
+	d.changed.ring()
 }

@@ -28,6 +28,7 @@ type openRoot struct {
 	remote *remote.Client
 	engine *teamsync.Engine
 	names  maskedNames
+	pause  pauseNote // that the engine is held to; in a daemon guarded by its mu
 }
 
 // rootOptions say how a root is opened.
@@ -35,6 +36,7 @@ type rootOptions struct {
 	scanner   *scanner.Scanner
 	onDemand  bool
 	unsettled func() bool
+	changed   func(teamsync.Report) // called on every step of the engine; nil for nobody
 	log       *slog.Logger
 }
 
@@ -88,7 +90,15 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 		Merge:    client.OnConflict == config.Merge,
 		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
 		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
+		Changed: func() {
+			if o.changed != nil {
+				o.changed(r.engine.Report())
+			}
+		},
 	})
+	if r.pause = readPause(state.Path(), time.Now()); r.pause.active() {
+		r.engine.Pause(true) // before its first cycle
+	}
 	return r, nil
 }
 
@@ -221,5 +231,10 @@ func (r *openRoot) describe(ctx context.Context, report teamsync.Report) (contro
 		return control.RootReport{}, err
 	}
 	report.Held = r.names.mask(ctx, report.Held)
-	return reportOf(r.Root, report, conflicts), nil
+	out := reportOf(r.Root, report, conflicts)
+	out.Notices = r.notices(report)
+	for i, key := range out.PendingKeys {
+		out.PendingKeys[i] = r.names.name(ctx, key)
+	}
+	return out, nil
 }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Hashes returns the server's hashes view, or NotModified when its checksum is
@@ -108,12 +109,17 @@ func (c *Client) Push(ctx context.Context, batch api.Batch) (api.Pushed, error) 
 	if err != nil {
 		return api.Pushed{}, err
 	}
+	return c.put(ctx, body, batch.IfMatch)
+}
+
+// put sends the body of one write, under the condition ifMatch unless it is zero.
+func (c *Client) put(ctx context.Context, body []byte, ifMatch api.Checksum) (api.Pushed, error) {
 	req, err := c.request(ctx, http.MethodPut, api.PathTeamMemory, url.Values{"repo": {c.repo.String()}}, body)
 	if err != nil {
 		return api.Pushed{}, err
 	}
-	if !batch.IfMatch.IsZero() {
-		req.Header.Set("If-Match", `"`+batch.IfMatch.String()+`"`)
+	if !ifMatch.IsZero() {
+		req.Header.Set("If-Match", `"`+ifMatch.String()+`"`)
 	}
 	var answer api.PushAnswer
 	if _, err := c.call(req, &answer); err != nil {
@@ -125,7 +131,7 @@ func (c *Client) Push(ctx context.Context, batch api.Batch) (api.Pushed, error) 
 	if answer.Checksum.IsZero() || answer.Version == 0 {
 		return api.Pushed{}, fmt.Errorf("%w: its answer to a write has no checksum or version", api.ErrBadAnswer)
 	}
-	pushed := api.Pushed{Epoch: answer.Epoch, Version: answer.Version, Checksum: answer.Checksum}
+	pushed := api.Pushed{Epoch: answer.Epoch, Version: answer.Version, Checksum: answer.Checksum, Unchanged: answer.Unchanged}
 	for _, text := range answer.Ignored {
 		if key, err := api.ParseKey(text); err == nil {
 			pushed.Ignored = append(pushed.Ignored, key)
@@ -144,6 +150,13 @@ func encode(batch api.Batch) ([]byte, error) {
 		put.Entries[o.Key.String()] = o.Content
 		put.Expect[o.Key.String()] = o.Expect
 	}
+	if planted.In(planted.NoPrecondition) {
+		put.Expect = nil
+	}
+	return encodePut(put)
+}
+
+func encodePut(put api.PushRequest) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)

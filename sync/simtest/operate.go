@@ -182,6 +182,9 @@ func (m *machine) powerLoss() {
 	w.stats.Crashes++
 	m.dead = true
 	m.savers = nil
+	for _, f := range m.hidden {
+		f.writers = 0
+	}
 	before := m.atRisk()
 	m.disk.crash(w.rand, m.clock())
 	for _, files := range m.disk.shown {
@@ -298,7 +301,7 @@ func (m *machine) resolve(arg int) {
 	if arg%2 == 0 {
 		how = teamsync.Reupload
 	}
-	m.referee.resolved = true
+	m.referee.heard(m)
 	m.step(teamsync.Resolved{How: how})
 }
 

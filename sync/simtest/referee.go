@@ -53,6 +53,18 @@ func (r *referee) viewed(m *machine, view *api.View, err error) {
 	}
 }
 
+// heard notes a person's word about a changed server. A view that is on its way
+// to the core is judged by it.
+func (r *referee) heard(m *machine) {
+	if _, arriving := m.answer.(teamsync.Viewed); !arriving {
+		r.resolved = true
+		return
+	}
+	if r.back {
+		r.back, r.followed = false, api.Position{}
+	}
+}
+
 func (r *referee) refusedView(m *machine, err error) {
 	was := m.state.promised
 	had := was.Version > 0

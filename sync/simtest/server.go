@@ -99,7 +99,7 @@ func (s *server) push(entries []api.Outgoing, conditions bool) (api.Pushed, erro
 	if changed {
 		s.changed()
 	}
-	return api.Pushed{Epoch: s.epoch, Version: s.version, Checksum: s.checksum()}, nil
+	return api.Pushed{Epoch: s.epoch, Version: s.version, Checksum: s.checksum(), Unchanged: !changed}, nil
 }
 
 // put makes a content current, and part of the history.

@@ -19,6 +19,7 @@ const (
 // checks what must be true then.
 func (w *World) settle() {
 	w.calm()
+	w.finish()
 	w.pass(w.allowance())
 	w.finish()
 	for _, m := range w.machines {
