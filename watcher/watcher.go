@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Options tune a [Watcher]; the zero value of each is what its comment says.
@@ -131,16 +133,23 @@ func (w *Watcher) Mode(id string) Mode {
 // Reason returns one clause on why a root is not watched by events, "" when it
 // is.
 func (w *Watcher) Reason(id string) string {
-	_, reason := w.state(id)
-	return reason
+	_, why := w.state(id)
+	return why.reason
 }
 
-func (w *Watcher) state(id string) (Mode, string) {
+// Remedy returns the command that would lift the limit of the system for which
+// a root is polled, "" where there is none.
+func (w *Watcher) Remedy(id string) string {
+	_, why := w.state(id)
+	return why.remedy
+}
+
+func (w *Watcher) state(id string) (Mode, obstacle) {
 	w.mu.Lock()
 	r := w.roots[id]
 	w.mu.Unlock()
 	if r == nil {
-		return "", ""
+		return "", obstacle{}
 	}
 	return r.state()
 }
@@ -199,6 +208,9 @@ func (w *Watcher) current(r *root) bool {
 // is not known.
 func (w *Watcher) lost(err error) {
 	w.opts.Logger.Warn("file events lost", "error", err)
+	if planted.In(planted.OverflowIgnored) {
+		return
+	}
 	for r := range w.wanted() {
 		r.rearmSoon()
 	}

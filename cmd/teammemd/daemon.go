@@ -169,6 +169,7 @@ func (d *daemon) run(ctx context.Context) error {
 	group.Go(func() error { return d.keepPauses(gctx) })
 	systemd := notifier{d.log}
 	group.Go(func() error { return systemd.watch(gctx, d.alive) })
+	group.Go(func() error { return d.wakeAfterSleep(gctx) })
 	err := d.Reload(gctx)
 	if err == nil {
 		err = d.allTaken()

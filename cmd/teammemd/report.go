@@ -90,9 +90,9 @@ func fixFor(h teamsync.Held) string {
 		return "replace the link by a plain file"
 	case api.HeldUnreadable:
 		if h.Placing {
-			return "make the team directory, and all below it, writable for you"
+			return "let your user write to the team directory, all below it and the file itself"
 		}
-		return "make the file readable for you"
+		return "let your user read the file"
 	case api.HeldPrivateType:
 		return "move the personal note out of the team directory"
 	case api.HeldForgottenOnServer:
@@ -126,6 +126,7 @@ func (a *app) printReport(r control.RootReport) {
 	a.printNotes("", r)
 	a.complain(r)
 	a.printSummary(r)
+	a.printNotices(r)
 }
 
 // printNotes lists what needs a person, each with its way out.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/internal/control"
+	"github.com/teammem/teammemd/watcher"
 )
 
 // showStatus writes a status in the way that was asked for.
@@ -55,6 +56,7 @@ func (a *app) printRoot(r control.RootStatus) {
 	if !r.PausedSince.IsZero() {
 		a.printf("  paused    %s\n", pauseEnd(r.PausedUntil))
 	}
+	a.printWatch(r)
 	if !r.NextRetry.IsZero() && time.Until(r.NextRetry) > 0 {
 		a.printf("  next try  in %s\n", time.Until(r.NextRetry).Round(time.Second))
 	}
@@ -62,9 +64,25 @@ func (a *app) printRoot(r control.RootStatus) {
 		a.printf("  pending   %s%s\n", strings.Join(r.PendingKeys, ", "), plural(r.Pending-len(r.PendingKeys), ", and %d more"))
 	}
 	a.printf("  last      sent %s, received %s\n", ago(r.LastPush), ago(r.LastPull))
+	if n := r.Total.Restored; n > 0 {
+		a.printf("  restored  %s that had been deleted here\n", count(n, "file"))
+	}
 	a.printNotes("  ", r.RootReport)
+	a.printNotices(r.RootReport)
 	if n := len(r.Conflicts); n > 0 {
 		a.printf("  copies    %s to read: teammemd conflicts list\n", count(n, "saved text"))
+	}
+}
+
+// printWatch says why a root is not watched by events, and what would change
+// that.
+func (a *app) printWatch(r control.RootStatus) {
+	switch {
+	case r.Watch != string(watcher.Polling):
+	case r.WatchRemedy != "":
+		a.printf("  trouble   looked at from time to time only: %s  ->  %s\n", r.WatchReason, r.WatchRemedy)
+	default:
+		a.printf("  polling   %s\n", r.WatchReason)
 	}
 }
 

@@ -23,6 +23,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.forgetCommand(),
 		a.configCommand(),
 		a.serverCommand(),
+		a.benchCommand(),
 		a.versionCommand(),
 	}
 }
