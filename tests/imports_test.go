@@ -54,6 +54,7 @@ var layout = map[string]rule{
 
 	"tests":           {any: true, testOnly: true},
 	"tests/skipcheck": {testOnly: true},
+	"tests/teeth":     {may: []string{"internal/planted"}, testOnly: true},
 }
 
 // owners lists libraries that stand behind an interface of ours: their paths,
