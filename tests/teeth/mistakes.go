@@ -71,7 +71,7 @@ var mistakes = []mistake{
 		{memdir, "Place$"}, {memdir, "SavesRacingPlace"},
 	}},
 	{planted.TornRead, "half of one save and half of the next are sent as one text", []guard{
-		{memdir, "RewrittenInPlace"},
+		{memdir, "ChangedDuringTheRead"},
 	}},
 	{planted.NoFsync, "a power loss leaves an empty file where a text was pulled", []guard{
 		{memdir, "DurableOrder"},
