@@ -20,7 +20,9 @@ type Report struct {
 	// Unchanged counts files that were and are equal on both sides.
 	Unchanged int
 	// Pending counts keys that still have to travel, held ones left out.
-	Pending   int
+	Pending int
+	// Waiting are the first few of the pending keys, sorted.
+	Waiting   []api.Key
 	Held      []Held     // sorted by path
 	Conflicts []Conflict // saved copies that this cycle made
 	Position  api.Position
@@ -28,6 +30,8 @@ type Report struct {
 	LastPull  time.Time
 	NextRetry time.Time // zero unless a failure is waited out
 	Took      time.Duration
+	// Progress is of the cycle under way, if there is one.
+	Progress Progress
 	// Again is true when something moved during the cycle, so that another one
 	// follows by itself.
 	Again bool
@@ -55,6 +59,8 @@ type Held struct {
 	More   int // further findings in the same file
 	// Remote says that it is about the server's side: there is no file here.
 	Remote bool
+	// Placing says that the server's text could not be written here.
+	Placing bool
 }
 
 // Conflict is one saved copy.
@@ -67,6 +73,7 @@ type Conflict struct {
 // Report returns what the last cycle found.
 func (c *Core) Report() Report {
 	r := c.report
+	r.Progress = c.progress()
 	if c.failed != nil || r.Again {
 		r.NextRetry = c.notBefore
 	}
@@ -78,7 +85,9 @@ func (c *Core) needsCommit() bool {
 	return len(r.Bases) > 0 || r.View != nil || !r.LastPush.IsZero() || !r.LastPull.IsZero()
 }
 
-func (c *Core) commit() Effect { return Commit{c.cycle.record} }
+func (c *Core) commit() Effect {
+	return Commit{Record: c.cycle.record, Texts: c.cycle.texts, Agreed: c.cycle.agreed}
+}
 
 // onCommitted makes the record the memory. A base counts only once it is
 // durable: until then a crash must find the old one.
@@ -104,6 +113,7 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 		c.memory.LastPull = cy.record.LastPull
 	}
 	cy.record = api.Record{}
+	cy.texts, cy.agreed = make(map[api.Checksum]string), make(map[api.Key]api.Checksum)
 	switch {
 	case cy.ending:
 		return c.finish(now, cy.err)
@@ -154,7 +164,12 @@ func (c *Core) finish(now time.Time, err error) Effect {
 	case cy.again:
 		// Something moved meanwhile: files settle within the debounce, and a
 		// race was waited out already. The wait doubles should it not settle.
-		c.dirty, c.notBefore = true, now.Add(c.timing.settle()<<min(c.unrest, 7))
+		// Under constant writes it is kept short: a moment of rest must be met.
+		most := 7
+		if c.restless {
+			most = 2
+		}
+		c.dirty, c.notBefore = true, now.Add(c.timing.settle()<<min(c.unrest, most))
 		c.unrest++
 	default:
 		c.unrest = 0
@@ -193,7 +208,9 @@ func (c *Core) describe(now time.Time, err error) Report {
 		r.Held = append(r.Held, held)
 	}
 	slices.SortFunc(r.Held, func(a, b Held) int { return strings.Compare(a.Path, b.Path) })
-	r.Unchanged, r.Pending = c.count()
+	var waiting []api.Key
+	r.Unchanged, waiting = c.count()
+	r.Pending, r.Waiting = len(waiting), firstOf(waiting)
 	if cy.mode.DryRun {
 		r.Tally = c.foreseen()
 	} else {
@@ -219,15 +236,15 @@ func (c *Core) foreseen() Tally {
 	return tally
 }
 
-// count tells how many keys rest and how many still have to travel.
-func (c *Core) count() (unchanged, pending int) {
+// count tells how many keys rest and which still have to travel.
+func (c *Core) count() (unchanged int, pending []api.Key) {
 	cy := c.cycle
 	if c.view == nil {
 		for key, file := range cy.local {
 			if c.memory.Bases[key].Sum == file.Sum {
 				unchanged++
 			} else if _, held := cy.held[key]; !held {
-				pending++
+				pending = append(pending, key)
 			}
 		}
 		return unchanged, pending
@@ -242,7 +259,7 @@ func (c *Core) count() (unchanged, pending int) {
 				unchanged++
 			}
 		case Push, Pull, Restore, Displace, Bury:
-			pending++
+			pending = append(pending, key)
 		}
 	}
 	return unchanged, pending

@@ -103,8 +103,10 @@ type daemon struct {
 	scanner  *scanner.Scanner
 	lease    *control.Lease
 	socket   *control.Server
-	ready    chan struct{}   // closed when the roots were started
-	over     context.Context // done when run has ended
+	ready    chan struct{}      // closed when the roots were started
+	changed  bell               // rings when the status may have changed
+	repause  chan chan struct{} // asks for a look at the pauses; what is sent is closed after it
+	over     context.Context    // done when run has ended
 	ended    context.CancelFunc
 
 	reloading sync.Mutex    // one reload at a time
@@ -131,12 +133,12 @@ func (a *app) newDaemon(m machine, sc *scanner.Scanner, log *slog.Logger) (*daem
 	}
 	d := &daemon{
 		app: a, log: log, setLevel: func(string) {}, scanner: sc, lease: lease,
-		ready: make(chan struct{}),
+		ready: make(chan struct{}), repause: make(chan chan struct{}),
 		roots: make(map[string]*liveRoot),
 		fault: make(map[string]rootFault),
 	}
 	d.over, d.ended = context.WithCancel(context.Background())
-	d.socket = control.NewServer(control.Options{Handler: d, Logger: log, Note: m.paths.SocketNote()})
+	d.socket = control.NewServer(control.Options{Handler: d, Logger: log, Note: m.paths.SocketNote(), Changes: d.changed.next})
 	if err := d.socket.Listen(lease, m.paths.Socket()); err != nil {
 		return nil, errors.Join(err, lease.Release())
 	}
@@ -164,11 +166,17 @@ func (d *daemon) run(ctx context.Context) error {
 	hups, ignoreHups := hangups()
 	defer ignoreHups()
 	group.Go(func() error { return d.reloadOnHangup(gctx, hups) })
+	group.Go(func() error { return d.keepPauses(gctx) })
 	systemd := notifier{d.log}
 	group.Go(func() error { return systemd.watch(gctx, d.alive) })
+	group.Go(func() error { return d.wakeAfterSleep(gctx) })
 	err := d.Reload(gctx)
 	if err == nil {
+		err = d.allTaken()
+	}
+	if err == nil {
 		close(d.ready)
+		group.Go(func() error { return d.retryFaulty(gctx) })
 		systemd.ready(gctx)
 		d.log.InfoContext(gctx, "daemon started", "roots", len(d.live()), "version", versionText())
 		<-gctx.Done()

@@ -30,6 +30,9 @@ func reportOf(root config.Root, r teamsync.Report, conflicts control.List[contro
 		Epoch:      r.Position.Epoch,
 		DurationMS: r.Took.Milliseconds(),
 	}
+	for _, key := range r.Waiting {
+		out.PendingKeys = append(out.PendingKeys, key.String())
+	}
 	for _, h := range r.Held {
 		out.Held = append(out.Held, control.Held{
 			Key: h.Path, Line: h.Line, Column: h.Column, Rule: h.Rule, Tier: h.Tier,
@@ -86,11 +89,15 @@ func fixFor(h teamsync.Held) string {
 	case api.HeldLink:
 		return "replace the link by a plain file"
 	case api.HeldUnreadable:
-		return "make the file readable for you"
+		if h.Placing {
+			return "let your user write to the team directory, all below it and the file itself"
+		}
+		return "let your user read the file"
 	case api.HeldPrivateType:
 		return "move the personal note out of the team directory"
 	case api.HeldForgottenOnServer:
-		return "give the text another name, or remove the file"
+		return fmt.Sprintf("'teammemd restore %[1]s' revives it for all (see 'teammemd history %[2]s'), 'teammemd forget %[2]s' moves this text to the saved copies",
+			shellWord(h.Path+"@VERSION"), shellWord(h.Path))
 	case api.HeldRefusedByServer:
 		return "change the file as the reason says"
 	case api.HeldUnstable:
@@ -119,6 +126,7 @@ func (a *app) printReport(r control.RootReport) {
 	a.printNotes("", r)
 	a.complain(r)
 	a.printSummary(r)
+	a.printNotices(r)
 }
 
 // printNotes lists what needs a person, each with its way out.

@@ -46,6 +46,8 @@ type RootReport struct {
 	Unchanged int `json:"unchanged"`
 	Restored  int `json:"restored"`
 	Pending   int `json:"pending"`
+	// PendingKeys are the first few of the pending keys.
+	PendingKeys []string `json:"pending_keys,omitempty"`
 	// Total counts what the process that answers has moved since it opened the
 	// root.
 	Total Moved `json:"total"`
@@ -57,6 +59,8 @@ type RootReport struct {
 	Version    uint64 `json:"version"`
 	Epoch      string `json:"epoch"`
 	DurationMS int64  `json:"duration_ms"`
+	// Notices are sentences that a person is told once in the life of a root.
+	Notices []string `json:"notices,omitempty"`
 	// Error is one line for people when the state is not good, and Code the exit
 	// code that it stands for.
 	Error string `json:"error,omitempty"`
@@ -105,6 +109,9 @@ type Status struct {
 	// Server is the URL, "" when the roots have several.
 	Server string           `json:"server"`
 	Roots  List[RootStatus] `json:"roots"`
+	// Log is where the daemon writes its log: the path of a file, or "journal:"
+	// and the name of its unit; "" where it cannot be told.
+	Log string `json:"log,omitempty"`
 }
 
 // RootStatus is one root within a [Status].
@@ -115,8 +122,24 @@ type RootStatus struct {
 	LastPull time.Time `json:"last_pull,omitzero"`
 	// NextRetry is set while the root waits after a failure.
 	NextRetry time.Time `json:"next_retry,omitzero"`
+	// PausedSince is set while the root is paused, PausedUntil where the pause
+	// ends by itself.
+	PausedSince time.Time `json:"paused_since,omitzero"`
+	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Watch is "events", "polling" or "missing".
 	Watch string `json:"watch"`
+	// WatchReason is one clause on why it is not "events", and WatchRemedy the
+	// command that would lift a limit of the system, "" where there is none.
+	WatchReason string `json:"watch_reason,omitempty"`
+	WatchRemedy string `json:"watch_remedy,omitempty"`
+	// Progress is of the cycle under way, once it knows what there is to do.
+	Progress Progress `json:"progress,omitzero"`
+}
+
+// Progress counts the keys that a cycle moves.
+type Progress struct {
+	Done    int `json:"done"`
+	Planned int `json:"planned"`
 }
 
 // Mode restricts a manual cycle.

@@ -62,8 +62,8 @@ func (m *move) swapError(err error) error {
 		return api.ErrUnsettled // the file, or its directory, went away or came back
 	case atomicfile.IsCrossDevice(err):
 		m.cross = true
-	case errors.Is(err, fs.ErrPermission):
-		return unreadable(err)
+	case isFixed(err):
+		return fixed(err)
 	}
 	return err
 }

@@ -168,6 +168,10 @@ func (t *Tree) prepare(ctx context.Context, p *pool, m *move) (done bool, err er
 			return same, err
 		}
 	}
+	if m.mode&0o222 == 0 {
+		// The exchange would not mind, but somebody did.
+		return false, fixed(errReadOnly)
+	}
 	if m.Expect.IsZero() {
 		if other, exact, err := at.twin(at.name); err == nil && !exact && other != "" {
 			return false, twinError(other)
@@ -200,14 +204,17 @@ func (at spot) holds(before mark, sum api.Checksum) (bool, error) {
 	return err == nil, err
 }
 
+// errReadOnly says that nobody may write a file.
+var errReadOnly = errors.New("the file is read-only")
+
 func twinError(other string) error {
 	return &api.HeldError{Reason: api.HeldCaseTwin, Detail: fmt.Sprintf("%q is in its place", other)}
 }
 
 // plainError turns "not a directory" and its like into an outcome for one key.
 func plainError(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return unreadable(err)
+	if isFixed(err) {
+		return fixed(err)
 	}
 	return err
 }

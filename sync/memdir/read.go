@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/teammem/teammemd/api"
@@ -95,7 +96,23 @@ func unreadable(err error) *api.HeldError {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
+	if linkErr, ok := errors.AsType[*os.LinkError](err); ok {
+		err = linkErr.Err
+	}
 	return &api.HeldError{Reason: api.HeldUnreadable, Detail: err.Error()}
+}
+
+// isFixed reports whether the system refuses to put another file into the place
+// of one: its permissions say so, it is immutable, or something is mounted on it.
+func isFixed(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EBUSY)
+}
+
+// fixed turns such an error into a reason to hold a file.
+func fixed(err error) *api.HeldError {
+	held := unreadable(err)
+	held.Detail = "it cannot be replaced: " + held.Detail
+	return held
 }
 
 // unstable is how a snapshot lists a file that is being written.

@@ -66,6 +66,8 @@ type Tree struct {
 	beside     bool               // Staging turned out to be on another file system
 	lingering  []lingerer         // displaced files that may go in a moment
 	leftovers  bool               // staging holds bytes that could not be saved yet
+	exclusive  bool               // Lock was called
+	claimed    *os.File           // the locked directory
 }
 
 // Open checks the options. It touches nothing on disk. A bad option wraps
