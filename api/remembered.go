@@ -49,5 +49,7 @@ type SavedCopy struct {
 	Content string
 	Sum     Checksum
 	At      time.Time
-	Why     string // "conflict", "retired", "displaced"
+	Why     string // "conflict", "merged", "retired", "displaced"
+	// Base is the content that both sides had before, zero when unknown.
+	Base Checksum
 }

@@ -66,6 +66,7 @@ type Core struct {
 	paused     bool
 	resolution Resolution // a person's word on a changed server, until it is used
 	following  bool
+	merging    bool // see SetMerging
 	onDemand   bool // only cycles that were asked for
 	unrest     int  // cycles in a row that something moved under
 	restless   bool // files are written all the time: they are read as they are
@@ -102,6 +103,9 @@ type verdict struct {
 // maxBackoff caps the wait after failures; the draw is uniform below it (full
 // jitter).
 const maxBackoff = 5 * time.Minute
+
+// rouseSpread is the widest wait for the first cycle after a sleep.
+const rouseSpread = 2 * time.Second
 
 // NewCore returns a core that remembers memory and wants a first full cycle.
 func NewCore(memory api.Memory, timing Timing, random *rand.Rand) *Core {
@@ -175,6 +179,13 @@ func (c *Core) hear(now time.Time, event Event) {
 			c.notBefore = c.asRuled
 		}
 		c.pollAt = now.Add(c.pollInterval())
+	case Roused:
+		// Nothing that was true before needs to be: everything is read again, and
+		// no wait is sat out that was for what the world was then. Machines that
+		// wake together do not come at once.
+		c.wait.Reset()
+		c.dirty, c.full = true, true
+		c.notBefore = later(c.asRuled, now.Add(time.Duration(c.rand.Float64()*float64(rouseSpread))))
 	case Asked:
 		mode := e.Mode
 		c.asked, c.notBefore = &mode, time.Time{}
@@ -277,6 +288,13 @@ func (c *Core) retryLater(now time.Time, err error, moved bool) {
 		c.asRuled = now.Add(wait)
 	}
 	c.dirty, c.notBefore = true, now.Add(wait)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func earliest(a, b time.Time) time.Time {

@@ -30,27 +30,37 @@ type cycle struct {
 	stray []Held           // held things without a key of their own
 	held  map[api.Key]Held // held by the plan; decided anew with each view
 
-	inspect  []api.Key              // to read and judge, sorted
-	outgoing []api.Outgoing         // judged, sorted, not yet packed
-	batches  [][]api.Outgoing       // packed; the last one goes first
-	sending  []api.Outgoing         // under way
-	pull     []api.Key              // to receive, sorted
-	asking   []api.Key              // under way
-	clash    map[api.Key]api.Loaded // local texts to save before they are displaced
+	inspect  []api.Key         // to read and judge, sorted
+	outgoing []api.Outgoing    // judged, sorted, not yet packed
+	batches  [][]api.Outgoing  // packed; the last one goes first
+	sending  []api.Outgoing    // under way
+	pull     []api.Key         // to receive, sorted
+	asking   []api.Key         // under way
+	clash    map[api.Key]clash // local texts to save before they are displaced
 	bury     []api.Key
 	install  Install // under way
 
-	record   api.Record // to commit
-	raced    bool       // a race was lost; wait a moment after the commit
+	record   api.Record               // to commit
+	texts    map[api.Checksum]string  // of the record's bases
+	agreed   map[api.Key]api.Checksum // the record's bases whose texts stand in the tree
+	merged   map[api.Key]api.Incoming // what of the server is in the merges to place
+	raced    bool                     // a race was lost; wait a moment after the commit
 	touched  map[api.Key]bool
 	again    bool // something moved meanwhile: another cycle is needed
 	unstable bool // a file was being written
 	tally    Tally
+	planned  int // keys to move in all
 	saved    []Conflict
 	readOnly error // pushes were refused for want of a role
 	placeErr error // of the local disk; the other keys went on
 	ending   bool
 	err      error // what ended it
+}
+
+// clash is the local side of a conflict.
+type clash struct {
+	api.Loaded
+	base *string // the text that both sides began with, nil when it is not kept
 }
 
 func newCycle(mode Mode, now time.Time) *cycle {
@@ -59,7 +69,10 @@ func newCycle(mode Mode, now time.Time) *cycle {
 		begun:   now,
 		unfit:   make(map[api.Key]Held),
 		held:    make(map[api.Key]Held),
-		clash:   make(map[api.Key]api.Loaded),
+		clash:   make(map[api.Key]clash),
+		texts:   make(map[api.Checksum]string),
+		agreed:  make(map[api.Key]api.Checksum),
+		merged:  make(map[api.Key]api.Incoming),
 		touched: make(map[api.Key]bool),
 	}
 }
@@ -137,7 +150,7 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 	if err != nil {
 		return c.end(now, err)
 	}
-	view = c.merge(view)
+	view = c.complete(view)
 	if c.wentBack(view) {
 		if c.resolution == "" {
 			c.view = nil
@@ -150,8 +163,8 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 	return c.next(now)
 }
 
-// merge completes a view that only says that nothing changed.
-func (c *Core) merge(view *api.View) *api.View {
+// complete fills in a view that only says that nothing changed.
+func (c *Core) complete(view *api.View) *api.View {
 	if !view.NotModified || c.view == nil {
 		return view
 	}

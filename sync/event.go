@@ -20,6 +20,9 @@ type (
 	Followed struct{ Up bool }
 	// Asked says that a person wants a cycle now.
 	Asked struct{ Mode Mode }
+	// Roused says that this process did not run for a while: the machine slept,
+	// or it was stopped.
+	Roused struct{}
 	// Ticked says that the time that [Core.Wake] named has come.
 	Ticked struct{}
 	// SetPaused stops cycles, or lets them go on.
@@ -72,7 +75,9 @@ type Inspection struct {
 	Key      api.Key
 	Loaded   api.Loaded
 	Findings []api.Finding
-	Err      error // of the reading, or a *[api.HeldError] of the guard
+	// Base is the text of the base that [Inspect] asked for; nil: not kept.
+	Base *string
+	Err  error // of the reading, or a *[api.HeldError] of the guard
 }
 
 // Arrival is one entry from the server, judged.
@@ -96,6 +101,8 @@ type (
 	Inspect struct {
 		Keys []api.Key
 		How  api.Reading
+		// Bases names the bases whose texts are wanted for merging.
+		Bases map[api.Key]api.Checksum
 	}
 	// Send pushes one batch.
 	Send struct{ Batch api.Batch }
@@ -107,8 +114,13 @@ type (
 		Placements  []api.Placement
 		Retirements []Retirement
 	}
-	// Commit makes a record durable.
-	Commit struct{ Record api.Record }
+	// Commit makes a record durable, then keeps the texts of its bases: Texts
+	// are at hand, those of Agreed stand in the tree.
+	Commit struct {
+		Record api.Record
+		Texts  map[api.Checksum]string
+		Agreed map[api.Key]api.Checksum
+	}
 )
 
 // Retirement takes one file out of the tree.
@@ -121,6 +133,7 @@ func (Hinted) event()    {}
 func (Noticed) event()   {}
 func (Followed) event()  {}
 func (Asked) event()     {}
+func (Roused) event()    {}
 func (Ticked) event()    {}
 func (SetPaused) event() {}
 func (Resolved) event()  {}

@@ -30,7 +30,11 @@ func (e *Engine) perform(ctx context.Context, effect Effect) Event {
 	case Install:
 		return e.install(ctx, f)
 	case Commit:
-		return Committed{e.opts.State.Commit(ctx, f.Record)}
+		err := e.opts.State.Commit(ctx, f.Record)
+		if err == nil {
+			e.keepTexts(ctx, f)
+		}
+		return Committed{err}
 	}
 	panic(fmt.Sprintf("sync: unknown effect %T", effect)) // a new effect without a case here
 }
@@ -42,6 +46,7 @@ func (e *Engine) inspect(ctx context.Context, f Inspect) Event {
 	for i, key := range f.Keys {
 		files[i].Key = key
 		files[i].Loaded, files[i].Err = e.opts.Tree.Load(ctx, key, f.How)
+		files[i].Base = e.recall(ctx, f.Bases[key])
 	}
 	err := judge(len(files), func(i int) (err error) {
 		if file := &files[i]; file.Err == nil {

@@ -17,6 +17,7 @@ func (c *Core) planAll(now time.Time) {
 		c.planKey(now, key)
 	}
 	c.forgetTimes()
+	c.expect()
 }
 
 // allKeys returns every key of interest, sorted.
@@ -84,6 +85,7 @@ func (c *Core) carry(now time.Time, key api.Key, f Facts, action Action) {
 	switch action {
 	case Agree:
 		c.remember(key, agreedOn(f.Base, f.Remote))
+		cy.agreed[key] = f.Remote
 	case MarkBuried:
 		c.remember(key, buriedAt(f.Base, f.Tomb))
 	case Forget:

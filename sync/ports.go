@@ -59,6 +59,17 @@ type State interface {
 	Save(ctx context.Context, saved api.SavedCopy) (id string, err error)
 }
 
+// Texts keeps the texts of bases, so that two edits of one text can be merged.
+// Nothing depends on it but merges: it need not be durable. One goroutine uses
+// it at a time.
+type Texts interface {
+	// Keep stores a text, as well as it can.
+	Keep(ctx context.Context, sum api.Checksum, text string) error
+	// Text returns a text that was kept, checked against its checksum.
+	// fs.ErrNotExist (wrapped) when there is none.
+	Text(ctx context.Context, sum api.Checksum) (string, error)
+}
+
 // Guard is the secret scanner. It may be asked from several goroutines at once.
 type Guard interface {
 	// Check returns what must keep content from travelling, nil for clean.

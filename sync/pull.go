@@ -130,7 +130,15 @@ func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 			cy.again = true // it became a conflict just now: inspect it first
 			return
 		}
-		install.Copies = append(install.Copies, api.SavedCopy{Key: key, Content: mine.Content, Sum: mine.Sum, At: now, Why: "conflict"})
+		saved := api.SavedCopy{Key: key, Content: mine.Content, Sum: mine.Sum, At: now, Why: whyConflict, Base: f.Base.Sum}
+		if text, clean := c.joined(key, mine, entry.Content); clean {
+			// Both edits are in it. What it is an edit of is the server's text.
+			saved.Why = whyMerged
+			placement.Content, placement.Sum, placement.Modified = text, api.SumString(text), time.Time{}
+			placement.Known = append(placement.Known, placement.Sum)
+			cy.merged[key] = entry.Incoming
+		}
+		install.Copies = append(install.Copies, saved)
 		placement.Known = append(placement.Known, mine.Sum)
 	default:
 		c.carry(now, key, f, action)
@@ -167,7 +175,7 @@ func (c *Core) onInstalled(now time.Time, e Installed) Effect {
 
 func (c *Core) placed(now time.Time, p api.Placement, outcome api.Placed, saved map[api.Key]string) {
 	cy := c.cycle
-	if id := saved[p.Key]; id != "" {
+	if id, merged := saved[p.Key], cy.merged[p.Key]; id != "" && merged.Key.IsZero() {
 		cy.saved = append(cy.saved, Conflict{ID: id, Key: p.Key, At: now})
 	}
 	if outcome.Saved != "" {
@@ -177,7 +185,7 @@ func (c *Core) placed(now time.Time, p api.Placement, outcome api.Placed, saved 
 	switch {
 	case outcome.Err == nil:
 	case errors.As(outcome.Err, &unfit):
-		cy.held[p.Key] = Held{Key: p.Key, Path: p.Key.String(), Reason: unfit.Reason, Detail: unfit.Detail}
+		cy.held[p.Key] = Held{Key: p.Key, Path: p.Key.String(), Reason: unfit.Reason, Detail: unfit.Detail, Placing: true}
 		return
 	case errors.Is(outcome.Err, api.ErrUnsettled):
 		cy.again = true
@@ -188,6 +196,11 @@ func (c *Core) placed(now time.Time, p api.Placement, outcome api.Placed, saved 
 		return
 	}
 	base := c.memory.Bases[p.Key]
+	agreed, text := p.Sum, p.Content
+	if theirs, ok := cy.merged[p.Key]; ok {
+		agreed, text = theirs.Sum, theirs.Content
+		cy.again = true // the merge is an edit of it: to be sent
+	}
 	if base.Sum == p.Sum {
 		cy.tally.Restored++
 	} else {
@@ -195,7 +208,8 @@ func (c *Core) placed(now time.Time, p api.Placement, outcome api.Placed, saved 
 		cy.record.LastPull = now
 	}
 	delete(c.missing, p.Key)
-	c.remember(p.Key, agreedOn(base, p.Sum))
+	c.remember(p.Key, agreedOn(base, agreed))
+	cy.texts[agreed] = text
 	cy.local[p.Key] = api.Local{Key: p.Key, Sum: p.Sum, Bytes: len(p.Content)}
 	cy.touched[p.Key] = true
 }

@@ -67,7 +67,7 @@ func (c *Core) nextInspection() Effect {
 	}
 	keys := cy.inspect[:n:n]
 	cy.inspect = cy.inspect[n:]
-	return Inspect{keys, api.Reading{Settle: c.timing.settle(), Twice: cy.twice}}
+	return Inspect{Keys: keys, How: api.Reading{Settle: c.timing.settle(), Twice: cy.twice}, Bases: c.basesToMerge(keys)}
 }
 
 func (c *Core) onInspected(now time.Time, e Inspected) Effect {
@@ -112,7 +112,7 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 	case Push:
 		cy.outgoing = append(cy.outgoing, api.Outgoing{Key: key, Content: file.Loaded.Content, Sum: f.Local, Expect: f.Remote.String()})
 	case Displace:
-		cy.clash[key] = file.Loaded
+		cy.clash[key] = clash{file.Loaded, file.Base}
 		cy.pull = append(cy.pull, key)
 	default:
 		c.carry(now, key, f, action)
@@ -143,6 +143,7 @@ func (c *Core) onSent(now time.Time, e Sent) Effect {
 			continue
 		}
 		c.remember(sent.Key, agreedOn(c.memory.Bases[sent.Key], sent.Sum))
+		cy.texts[sent.Sum] = sent.Content
 		c.view.Sums[sent.Key] = sent.Sum
 		delete(c.view.Tombs, sent.Key)
 		cy.touched[sent.Key] = true

@@ -19,7 +19,9 @@ type Report struct {
 	// Unchanged counts files that were and are equal on both sides.
 	Unchanged int
 	// Pending counts keys that still have to travel, held ones left out.
-	Pending   int
+	Pending int
+	// Waiting are the first few of the pending keys, sorted.
+	Waiting   []api.Key
 	Held      []Held     // sorted by path
 	Conflicts []Conflict // saved copies that this cycle made
 	Position  api.Position
@@ -27,6 +29,8 @@ type Report struct {
 	LastPull  time.Time
 	NextRetry time.Time // zero unless a failure is waited out
 	Took      time.Duration
+	// Progress is of the cycle under way, if there is one.
+	Progress Progress
 	// Again is true when something moved during the cycle, so that another one
 	// follows by itself.
 	Again bool
@@ -54,6 +58,8 @@ type Held struct {
 	More   int // further findings in the same file
 	// Remote says that it is about the server's side: there is no file here.
 	Remote bool
+	// Placing says that the server's text could not be written here.
+	Placing bool
 }
 
 // Conflict is one saved copy.
@@ -66,6 +72,7 @@ type Conflict struct {
 // Report returns what the last cycle found.
 func (c *Core) Report() Report {
 	r := c.report
+	r.Progress = c.progress()
 	if c.failed != nil || r.Again {
 		r.NextRetry = c.notBefore
 	}
@@ -77,7 +84,9 @@ func (c *Core) needsCommit() bool {
 	return len(r.Bases) > 0 || r.View != nil || !r.LastPush.IsZero() || !r.LastPull.IsZero()
 }
 
-func (c *Core) commit() Effect { return Commit{c.cycle.record} }
+func (c *Core) commit() Effect {
+	return Commit{Record: c.cycle.record, Texts: c.cycle.texts, Agreed: c.cycle.agreed}
+}
 
 // onCommitted makes the record the memory. A base counts only once it is
 // durable: until then a crash must find the old one.
@@ -103,6 +112,7 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 		c.memory.LastPull = cy.record.LastPull
 	}
 	cy.record = api.Record{}
+	cy.texts, cy.agreed = make(map[api.Checksum]string), make(map[api.Key]api.Checksum)
 	switch {
 	case cy.ending:
 		return c.finish(now, cy.err)
@@ -195,7 +205,9 @@ func (c *Core) describe(now time.Time, err error) Report {
 		r.Held = append(r.Held, held)
 	}
 	slices.SortFunc(r.Held, func(a, b Held) int { return strings.Compare(a.Path, b.Path) })
-	r.Unchanged, r.Pending = c.count()
+	var waiting []api.Key
+	r.Unchanged, waiting = c.count()
+	r.Pending, r.Waiting = len(waiting), firstOf(waiting)
 	if cy.mode.DryRun {
 		r.Tally = c.foreseen()
 	} else {
@@ -221,15 +233,15 @@ func (c *Core) foreseen() Tally {
 	return tally
 }
 
-// count tells how many keys rest and how many still have to travel.
-func (c *Core) count() (unchanged, pending int) {
+// count tells how many keys rest and which still have to travel.
+func (c *Core) count() (unchanged int, pending []api.Key) {
 	cy := c.cycle
 	if c.view == nil {
 		for key, file := range cy.local {
 			if c.memory.Bases[key].Sum == file.Sum {
 				unchanged++
 			} else if _, held := cy.held[key]; !held {
-				pending++
+				pending = append(pending, key)
 			}
 		}
 		return unchanged, pending
@@ -244,7 +256,7 @@ func (c *Core) count() (unchanged, pending int) {
 				unchanged++
 			}
 		case Push, Pull, Restore, Displace, Bury:
-			pending++
+			pending = append(pending, key)
 		}
 	}
 	return unchanged, pending

@@ -30,8 +30,8 @@ const (
 
 // documentation collects real documents for a team directory: the Markdown
 // files of the module cache, then those of the Go distribution, then, where
-// both are small, the documentation of Go's own packages as Go renders it in
-// Markdown.
+// both are small as on a new machine, the documentation of Go's own packages and
+// of the modules' as Go renders it in Markdown.
 type documentation struct {
 	files  tree
 	folded map[string]bool
@@ -48,7 +48,8 @@ func realDocuments(t *testing.T) tree {
 	places := strings.Split(strings.TrimSpace(string(out)), "\n")
 	d.markdown(places[0], 0)
 	d.markdown(places[1], 1)
-	d.packages(t, filepath.Join(places[1], "src"))
+	d.packages("go", filepath.Join(places[1], "src"))
+	d.packages("modules", places[0])
 	t.Logf("%d documents: %d of the module cache, %d of the Go distribution, %d rendered from package documentation",
 		len(d.files), d.counts[0], d.counts[1], d.counts[2])
 	if len(d.files) < leastDocuments {
@@ -95,9 +96,9 @@ func (d *documentation) read(dir, name string, from int) {
 	}
 }
 
-// packages adds the documentation of Go's packages until there is enough.
-func (d *documentation) packages(t *testing.T, src string) {
-	t.Helper()
+// packages adds the documentation of the packages below src, as files below
+// prefix, until there is enough.
+func (d *documentation) packages(prefix, src string) {
 	_ = filepath.WalkDir(src, func(dir string, entry fs.DirEntry, err error) error {
 		switch {
 		case len(d.files) >= leastDocuments+100:
@@ -107,7 +108,7 @@ func (d *documentation) packages(t *testing.T, src string) {
 		case err == nil && entry.IsDir():
 			rel, _ := filepath.Rel(src, dir)
 			if text := renderPackage(dir); len(text) > 0 {
-				d.add(2, filepath.Join("go", rel, "package.md"), text)
+				d.add(2, filepath.Join(prefix, rel, "package.md"), text)
 			}
 		}
 		return nil

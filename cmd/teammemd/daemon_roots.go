@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -27,7 +28,7 @@ type liveRoot struct {
 	ended  chan struct{}
 }
 
-// Reload reads the configuration and the roots again, starts those that are new
+// Reload reads the configuration, the roots and their pauses again, starts those that are new
 // and ends those that are gone. A configuration that differs is taken up by all
 // roots, after their last push under the old one; a faulty one changes nothing. A
 // faulty root is reported by status and hinders no other.
@@ -69,7 +70,72 @@ func (d *daemon) Reload(ctx context.Context) error {
 			d.blame(root, err)
 		}
 	}
+	d.readPauses()
 	return nil
+}
+
+// retryEvery is the time between two tries of roots that could not be opened:
+// somebody else may have had them, or their state may have been mended.
+const retryEvery = 15 * time.Second
+
+func (d *daemon) retryFaulty(ctx context.Context) error {
+	ticker := time.NewTicker(retryEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			d.startFaulty(ctx)
+		}
+	}
+}
+
+// startFaulty tries the roots again that could not be opened.
+func (d *daemon) startFaulty(ctx context.Context) {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	faulty := d.faulty()
+	if d.closing || len(faulty) == 0 {
+		return
+	}
+	m, err := d.app.machine()
+	if err != nil {
+		return // the next reload tells
+	}
+	for _, fault := range faulty {
+		err := d.start(ctx, m, fault.root)
+		switch {
+		case err == nil:
+			d.log.InfoContext(ctx, "root started", "root", fault.root.ID)
+			d.absolve(fault.root)
+		case err.Error() != fault.err.Error():
+			d.log.ErrorContext(ctx, "root not started", "root", fault.root.ID, "error", oneLine(err.Error()))
+			d.blame(fault.root, err)
+		}
+	}
+}
+
+// faulty returns the roots that could not be opened, sorted by id.
+func (d *daemon) faulty() []rootFault {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.SortedFunc(maps.Values(d.fault), func(a, b rootFault) int { return strings.Compare(a.root.ID, b.root.ID) })
+}
+
+// allTaken returns why a daemon has nothing to do here: other processes keep all
+// of its roots in step.
+func (d *daemon) allTaken() error {
+	faulty := d.faulty()
+	if len(faulty) == 0 || len(d.live()) > 0 {
+		return nil
+	}
+	for _, fault := range faulty {
+		if !errors.Is(fault.err, api.ErrAlreadyRunning) {
+			return nil
+		}
+	}
+	return faulty[0].err
 }
 
 // reloadNoMore waits for a reload under way and refuses all later ones.
@@ -159,6 +225,12 @@ func (d *daemon) forget(root *liveRoot) {
 	if d.roots[root.ID] == root {
 		delete(d.roots, root.ID)
 	}
+}
+
+func (d *daemon) absolve(root config.Root) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.fault, root.ID)
 }
 
 // blame keeps why a root does not run, for status.

@@ -28,6 +28,7 @@ type openRoot struct {
 	remote *remote.Client
 	engine *teamsync.Engine
 	names  maskedNames
+	pause  pauseNote // that the engine is held to; in a daemon guarded by its mu
 }
 
 // rootOptions say how a root is opened.
@@ -72,23 +73,30 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	if err != nil {
 		return nil, err
 	}
-	if err := tree.Recover(ctx); err != nil {
+	if err := tree.Lock(); err != nil {
 		return nil, err
+	}
+	if err := tree.Recover(ctx); err != nil {
+		return nil, errors.Join(err, tree.Close())
 	}
 	server, err := m.dial(root)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, tree.Close())
 	}
 	r := &openRoot{Root: root, state: state, tree: tree, remote: server, names: maskedNames{scanner: o.scanner}}
 	r.engine = teamsync.New(teamsync.Options{
-		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner},
+		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner}, Texts: state,
+		Merge:    client.OnConflict == config.Merge,
 		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
 		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
 	})
+	if r.pause = readPause(state.Path(), time.Now()); r.pause.active() {
+		r.engine.Pause(true) // before its first cycle
+	}
 	return r, nil
 }
 
-func (r *openRoot) close() error { return r.state.Close() }
+func (r *openRoot) close() error { return errors.Join(r.tree.Close(), r.state.Close()) }
 
 // dial returns the client for a root's repo. Its token is looked up when it is
 // needed, so that a new sign-in counts at once.
@@ -141,15 +149,19 @@ func unread(state *statedir.Dir) (control.List[control.Conflict], error) {
 	}
 	var list control.List[control.Conflict]
 	for _, c := range copies {
-		if !c.Read && c.Why != whyRetired {
+		if !c.Read && c.Why != whyRetired && c.Why != whyMerged {
 			list = append(list, control.Conflict{ID: c.ID, Key: c.Key.String(), SavedAt: c.SavedAt})
 		}
 	}
 	return list, nil
 }
 
-// whyRetired marks copies of files that the team retired: nobody has to act.
-const whyRetired = "retired"
+// Copies of files that the team retired, and of texts whose edits live on in a
+// merge: nobody has to act.
+const (
+	whyRetired = "retired"
+	whyMerged  = "merged"
+)
 
 // cycleOnce runs one manual cycle of a root without a daemon.
 func (m machine) cycleOnce(ctx context.Context, root config.Root, o rootOptions, req control.SyncRequest) (control.RootReport, error) {

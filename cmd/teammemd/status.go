@@ -139,7 +139,10 @@ func (m machine) look(ctx context.Context, root config.Root, s *scanner.Scanner)
 		report.Sent, report.Received = 0, 0
 	}
 	last := r.engine.Report()
-	return control.RootStatus{RootReport: report, LastPush: last.LastPush, LastPull: last.LastPull, Watch: watchOff}, errors.Join(err, r.close())
+	return control.RootStatus{
+		RootReport: report, LastPush: last.LastPush, LastPull: last.LastPull, Watch: watchOff,
+		PausedSince: r.pause.Since, PausedUntil: r.pause.Until,
+	}, errors.Join(err, r.close())
 }
 
 // faultStatus describes a root that could not be opened.

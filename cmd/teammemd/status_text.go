@@ -48,6 +48,9 @@ func (a *app) printRoot(r control.RootStatus) {
 	if r.Error != "" {
 		a.printf("  trouble   %s\n", r.Error)
 	}
+	if !r.PausedSince.IsZero() {
+		a.printf("  paused    %s\n", pauseEnd(r.PausedUntil))
+	}
 	a.printWatch(r)
 	if !r.NextRetry.IsZero() && time.Until(r.NextRetry) > 0 {
 		a.printf("  next try  in %s\n", time.Until(r.NextRetry).Round(time.Second))

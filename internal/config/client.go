@@ -9,6 +9,12 @@ import (
 	"time"
 )
 
+// The values of [Client].OnConflict.
+const (
+	ServerWins = "server-wins"
+	Merge      = "merge"
+)
+
 // Client is the configuration of the daemon and of the command line. The zero
 // value of a field means its default; [Client.WithDefaults] fills them in.
 type Client struct {
@@ -44,7 +50,7 @@ func clientDefaults() *Client {
 		Debounce:   Duration(2 * time.Second),
 		MaxWait:    Duration(10 * time.Second),
 		Poll:       Duration(30 * time.Second),
-		OnConflict: "server-wins",
+		OnConflict: ServerWins,
 		Extensions: []string{".md", ".txt"},
 		Ignore:     []string{},
 		LogLevel:   "info",
@@ -94,8 +100,8 @@ func (c Client) faults() []fault {
 	if c.Poll < Duration(time.Second) {
 		bad("poll", "it must be at least 1s")
 	}
-	if c.OnConflict != "server-wins" {
-		bad("on_conflict", `it must be "server-wins"`)
+	if c.OnConflict != ServerWins && c.OnConflict != Merge {
+		bad("on_conflict", `it must be "server-wins" or "merge"`)
 	}
 	if len(c.Extensions) == 0 {
 		bad("extensions", "the list is empty, so that no file would take part")

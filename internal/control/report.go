@@ -117,6 +117,10 @@ type RootStatus struct {
 	LastPull time.Time `json:"last_pull,omitzero"`
 	// NextRetry is set while the root waits after a failure.
 	NextRetry time.Time `json:"next_retry,omitzero"`
+	// PausedSince is set while the root is paused, PausedUntil where the pause
+	// ends by itself.
+	PausedSince time.Time `json:"paused_since,omitzero"`
+	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Watch is "events", "polling" or "missing".
 	Watch string `json:"watch"`
 	// WatchReason is one clause on why it is not "events", and WatchRemedy the

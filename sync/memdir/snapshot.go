@@ -25,6 +25,9 @@ func (t *Tree) Snapshot(ctx context.Context, how api.Reading) (api.Snapshot, err
 		return api.Snapshot{}, err
 	}
 	defer root.release()
+	if err := t.claim(root); err != nil {
+		return api.Snapshot{}, err
+	}
 	s := t.newScan(how)
 	all, err := s.run(ctx, func(ctx context.Context) error { return s.walk(ctx, root, "", 0) }, s.first)
 	if err == nil {

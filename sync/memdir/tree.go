@@ -67,6 +67,8 @@ type Tree struct {
 	lingering  []lingerer           // displaced files that may go in a moment
 	edited     map[string]time.Time // when others changed a file last, by path on disk
 	leftovers  bool                 // staging holds bytes that could not be saved yet
+	exclusive  bool                 // Lock was called
+	claimed    *os.File             // the locked directory
 }
 
 // Open checks the options. It touches nothing on disk. A bad option wraps

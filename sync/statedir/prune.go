@@ -21,7 +21,8 @@ const (
 )
 
 // Prune drops the copies that retention lets go, and what a crash left
-// unfinished more than an hour before now. An unread conflict is never dropped.
+// unfinished more than an hour before now, and the texts that no base and no copy
+// names any more. An unread conflict is never dropped.
 // It returns how many copies went.
 func (d *Dir) Prune(now time.Time) (int, error) {
 	copies, err := d.Copies()
@@ -29,6 +30,9 @@ func (d *Dir) Prune(now time.Time) (int, error) {
 		return 0, err
 	}
 	drop, kept := expired(copies, now)
+	if err := d.pruneTexts(copies, now.Add(-time.Hour)); err != nil {
+		return 0, err
+	}
 	for i, c := range drop {
 		if err := d.drop(c, true); err != nil {
 			return i, fmt.Errorf("dropping saved copy %s: %w", c.ID, err)

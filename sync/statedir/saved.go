@@ -28,7 +28,10 @@ type Copy struct {
 	Bytes   int          `json:"bytes"`
 	Sum     api.Checksum `json:"sum"`
 	Why     string       `json:"why"` // as in [api.SavedCopy]
-	Read    bool         `json:"read"`
+	// Base is the content that both sides had before, zero when unknown; see
+	// [Dir.Text].
+	Base api.Checksum `json:"base,omitzero"`
+	Read bool         `json:"read"`
 }
 
 func (d *Dir) savedDir() string                  { return filepath.Join(d.path, "saved") }
@@ -63,7 +66,10 @@ func (d *Dir) save(saved api.SavedCopy) (string, error) {
 	}
 	next := Copy{
 		ID: id, Key: saved.Key, SavedAt: saved.At.Round(0).UTC(), Bytes: len(saved.Content),
-		Sum: saved.Sum, Why: saved.Why, Read: old.Read,
+		Sum: saved.Sum, Why: saved.Why, Read: old.Read, Base: saved.Base,
+	}
+	if next.Base.IsZero() {
+		next.Base = old.Base
 	}
 	if old.Why == whyConflict {
 		next.Why = whyConflict
