@@ -8,6 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Timing of a core. The zero value of each field means its default.
@@ -285,6 +286,10 @@ func (c *Core) retryLater(now time.Time, err error, moved bool) {
 	wait := c.fullJitter()
 	if refusal, ok := errors.AsType[*api.Error](err); ok && refusal.RetryAfter > 0 {
 		wait = time.Duration(float64(refusal.RetryAfter) * (1 + c.rand.Float64()/4))
+		c.asRuled = now.Add(wait)
+	}
+	if planted.In(planted.GivesUp) && c.wait.NextBackOff() == maxBackoff {
+		wait = 1 << 62 // a century and a half
 		c.asRuled = now.Add(wait)
 	}
 	c.dirty, c.notBefore = true, now.Add(wait)
