@@ -12,6 +12,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // look inspects a name in d: its mark, and why it is not read, if so.
@@ -63,7 +64,7 @@ func readWhole(f *os.File, before mark, buf []byte) ([]byte, error) {
 		return nil, err
 	}
 	after, links := markOf(info)
-	if after != before || unfit(info, links) != nil {
+	if (after != before || unfit(info, links) != nil) && !planted.In(planted.TornRead) {
 		return nil, api.ErrUnsettled
 	}
 	return buf[:n], nil
