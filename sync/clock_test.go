@@ -118,9 +118,13 @@ func history(r *rig) map[time.Duration]func() teamsync.Event {
 		return teamsync.Noticed{At: api.Position{Epoch: r.remote.epoch, Version: r.remote.version}}
 	}
 	return map[time.Duration]func() teamsync.Event{
-		5 * time.Second:  func() teamsync.Event { r.remote.set("theirs.md", "2"); return notice() },
-		8 * time.Second:  func() teamsync.Event { r.tree.write("mine.md", "2"); return hint() },
-		12 * time.Second: func() teamsync.Event { r.tree.write("both.md", "mine"); r.remote.set("both.md", "theirs"); return hint() },
+		5 * time.Second: func() teamsync.Event { r.remote.set("theirs.md", "2"); return notice() },
+		8 * time.Second: func() teamsync.Event { r.tree.write("mine.md", "2"); return hint() },
+		12 * time.Second: func() teamsync.Event {
+			r.tree.write("both.md", "mine")
+			r.remote.set("both.md", "theirs")
+			return hint()
+		},
 		20 * time.Second: func() teamsync.Event { r.tree.remove("theirs.md"); return hint() },
 		30 * time.Second: func() teamsync.Event { r.tree.write("mine.md", ""); return hint() },
 		40 * time.Second: func() teamsync.Event { r.remote.forget("old.md"); return notice() },
@@ -204,7 +208,9 @@ func TestF17ClockJumps(t *testing.T) {
 		}
 		clocks := map[string]func(time.Duration, time.Time) time.Time{
 			"a day ahead": shifted(day), "a day behind": shifted(-day),
-			"back and forth": func(at time.Duration, now time.Time) time.Time { return jumped(now, day*time.Duration(at/time.Minute%3-1)) },
+			"back and forth": func(at time.Duration, now time.Time) time.Time {
+				return jumped(now, day*time.Duration(at/time.Minute%3-1))
+			},
 		}
 		for _, when := range []time.Duration{6 * time.Second, 21 * time.Second, 50 * time.Second, 10 * time.Minute, 30 * time.Minute} {
 			clocks[fmt.Sprintf("forward after %s", when)] = after(when, day)
