@@ -12,6 +12,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
 )
 
 // TestAccessMatrix walks every route that touches a repo, with every role, over
@@ -117,7 +118,7 @@ func TestExpiredToken(t *testing.T) {
 // beside a running server, is refused within a second.
 func TestRevokedByAnotherProcess(t *testing.T) {
 	w := newWorld(t, options{})
-	admin := auth.New(openAgain(t, w.dir), auth.Options{})
+	admin := auth.New(sqlitetest.Beside(t, w.dir), auth.Options{})
 	token, secret, err := admin.Create(t.Context(), "ci", "*", api.Writer, time.Time{})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
 )
 
 // patience bounds what must happen at once, on a busy machine.
@@ -168,7 +169,7 @@ func TestHeartbeat(t *testing.T) {
 
 func TestStreamOfRevokedTokenEnds(t *testing.T) {
 	w := newWorld(t, options{})
-	admin := auth.New(openAgain(t, w.dir), auth.Options{})
+	admin := auth.New(sqlitetest.Beside(t, w.dir), auth.Options{})
 	token, secret, err := admin.Create(t.Context(), "ci", "*", api.Reader, time.Time{})
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/teammem/teammemd/server/auth"
 	"github.com/teammem/teammemd/server/core"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
 )
 
 // world is a running server on a real store, and a client that knows no more
@@ -64,7 +65,7 @@ type options struct {
 func newWorld(tb testing.TB, o options) *world {
 	tb.Helper()
 	w := &world{t: tb, dir: tb.TempDir(), logged: &lockedBuffer{}}
-	w.backend = openStore(tb, w.dir)
+	w.backend = sqlitetest.Serve(tb, w.dir)
 	if o.store != nil {
 		w.backend = o.store(w.backend)
 	}

@@ -104,6 +104,9 @@ type verdict struct {
 // jitter).
 const maxBackoff = 5 * time.Minute
 
+// rouseSpread is the widest wait for the first cycle after a sleep.
+const rouseSpread = 2 * time.Second
+
 // NewCore returns a core that remembers memory and wants a first full cycle.
 func NewCore(memory api.Memory, timing Timing, random *rand.Rand) *Core {
 	if memory.Bases == nil {
@@ -174,6 +177,13 @@ func (c *Core) hear(now time.Time, event Event) {
 			c.notBefore = c.asRuled
 		}
 		c.pollAt = now.Add(c.pollInterval())
+	case Roused:
+		// Nothing that was true before needs to be: everything is read again, and
+		// no wait is sat out that was for what the world was then. Machines that
+		// wake together do not come at once.
+		c.wait.Reset()
+		c.dirty, c.full = true, true
+		c.notBefore = later(c.asRuled, now.Add(time.Duration(c.rand.Float64()*float64(rouseSpread))))
 	case Asked:
 		mode := e.Mode
 		c.asked, c.notBefore = &mode, time.Time{}
@@ -276,6 +286,13 @@ func (c *Core) retryLater(now time.Time, err error, moved bool) {
 		c.asRuled = now.Add(wait)
 	}
 	c.dirty, c.notBefore = true, now.Add(wait)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func earliest(a, b time.Time) time.Time {

@@ -30,25 +30,26 @@ type cycle struct {
 	stray []Held           // held things without a key of their own
 	held  map[api.Key]Held // held by the plan; decided anew with each view
 
-	inspect  []api.Key              // to read and judge, sorted
-	outgoing []api.Outgoing         // judged, sorted, not yet packed
-	batches  [][]api.Outgoing       // packed; the last one goes first
-	sending  []api.Outgoing         // under way
-	pull     []api.Key              // to receive, sorted
-	asking   []api.Key              // under way
+	inspect  []api.Key         // to read and judge, sorted
+	outgoing []api.Outgoing    // judged, sorted, not yet packed
+	batches  [][]api.Outgoing  // packed; the last one goes first
+	sending  []api.Outgoing    // under way
+	pull     []api.Key         // to receive, sorted
+	asking   []api.Key         // under way
 	clash    map[api.Key]clash // local texts to save before they are displaced
 	bury     []api.Key
 	install  Install // under way
 
-	record   api.Record                   // to commit
-	texts    map[api.Checksum]string      // of the record's bases
-	agreed   map[api.Key]api.Checksum     // the record's bases whose texts stand in the tree
-	merged   map[api.Key]api.Incoming     // what of the server is in the merges to place
-	raced    bool       // a race was lost; wait a moment after the commit
+	record   api.Record               // to commit
+	texts    map[api.Checksum]string  // of the record's bases
+	agreed   map[api.Key]api.Checksum // the record's bases whose texts stand in the tree
+	merged   map[api.Key]api.Incoming // what of the server is in the merges to place
+	raced    bool                     // a race was lost; wait a moment after the commit
 	touched  map[api.Key]bool
 	again    bool // something moved meanwhile: another cycle is needed
 	unstable bool // a file was being written
 	tally    Tally
+	planned  int // keys to move in all
 	saved    []Conflict
 	readOnly error // pushes were refused for want of a role
 	placeErr error // of the local disk; the other keys went on

@@ -27,6 +27,9 @@ type Options struct {
 	// Unsettled reports whether the directory changed and has not settled yet;
 	// nil for never. It is asked once, when Run is told to stop.
 	Unsettled func() bool
+	// Changed is called after every step, when Report may tell something new; nil
+	// for nobody. It must not block.
+	Changed func()
 	// Seed makes jitter repeatable; 0 draws one.
 	Seed   uint64
 	Logger *slog.Logger // nil for none
@@ -38,7 +41,8 @@ type Engine struct {
 	opts Options
 	log  *slog.Logger
 
-	wake chan struct{} // capacity 1: the inbox has something
+	wake   chan struct{} // capacity 1: the inbox has something
+	roused chan struct{} // capacity 1: follow must not sit out a wait
 
 	mu      sync.Mutex
 	inbox   []Event   // guarded by mu
@@ -65,13 +69,24 @@ func New(opts Options) *Engine {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{opts: opts, log: log, wake: make(chan struct{}, 1), report: Report{Word: Pending}}
+	return &Engine{opts: opts, log: log, wake: make(chan struct{}, 1), roused: make(chan struct{}, 1), report: Report{Word: Pending}}
 }
 
 // Hint says that the directory changed, and has settled or, with busy, will not
 // do so soon; full asks for a reading that trusts nothing remembered. It never
 // blocks.
 func (e *Engine) Hint(full, busy bool) { e.post(Hinted{full, busy}) }
+
+// Rouse says that this process did not run for a while, because the machine slept
+// or it was stopped: the directory is read again, the server asked, and followed
+// anew, within seconds. Connections that died meanwhile are the Remote's matter.
+func (e *Engine) Rouse() {
+	e.post(Roused{})
+	select {
+	case e.roused <- struct{}{}:
+	default:
+	}
+}
 
 // Pause stops cycles of its own accord, or lets them go on. Sync still works.
 func (e *Engine) Pause(paused bool) { e.post(SetPaused{paused}) }
@@ -218,6 +233,9 @@ func (e *Engine) take(core *Core) []Event {
 func (e *Engine) drive(ctx context.Context, core *Core, event Event) {
 	for effect := core.Step(time.Now(), event); ; {
 		e.publish(core)
+		if e.opts.Changed != nil {
+			e.opts.Changed()
+		}
 		if effect == nil {
 			return
 		}
@@ -232,6 +250,9 @@ func (e *Engine) publish(core *Core) {
 	defer e.mu.Unlock()
 	if report.Word != e.report.Word {
 		e.logWord(report)
+	}
+	if n := report.Total.Restored - e.report.Total.Restored; n > 0 {
+		e.log.Info("files deleted here were restored", "files", n)
 	}
 	e.report = report
 	keep := e.waiters[:0]

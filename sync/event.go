@@ -20,6 +20,9 @@ type (
 	Followed struct{ Up bool }
 	// Asked says that a person wants a cycle now.
 	Asked struct{ Mode Mode }
+	// Roused says that this process did not run for a while: the machine slept,
+	// or it was stopped.
+	Roused struct{}
 	// Ticked says that the time that [Core.Wake] named has come.
 	Ticked struct{}
 	// SetPaused stops cycles, or lets them go on.
@@ -74,7 +77,7 @@ type Inspection struct {
 	Findings []api.Finding
 	// Base is the text of the base that [Inspect] asked for; nil: not kept.
 	Base *string
-	Err      error // of the reading, or a *[api.HeldError] of the guard
+	Err  error // of the reading, or a *[api.HeldError] of the guard
 }
 
 // Arrival is one entry from the server, judged.
@@ -130,6 +133,7 @@ func (Hinted) event()    {}
 func (Noticed) event()   {}
 func (Followed) event()  {}
 func (Asked) event()     {}
+func (Roused) event()    {}
 func (Ticked) event()    {}
 func (SetPaused) event() {}
 func (Resolved) event()  {}

@@ -34,8 +34,30 @@ func (e *Engine) follow(ctx context.Context) {
 		if errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrSignedOut) || errors.Is(err, api.ErrForbidden) {
 			next += time.Minute // nothing to follow for now; the polls go on
 		}
-		if pause(ctx, next) != nil {
-			return
+		for {
+			roused, err := e.rest(ctx, next)
+			if err != nil {
+				return
+			}
+			if !roused {
+				break
+			}
+			wait.Reset()
+			next = wait.NextBackOff()
 		}
+	}
+}
+
+// rest waits, and reports whether [Engine.Rouse] cut it short.
+func (e *Engine) rest(ctx context.Context, d time.Duration) (roused bool, err error) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-e.roused:
+		return true, nil
+	case <-timer.C:
+		return false, nil
 	}
 }

@@ -34,11 +34,13 @@ func (c *Core) basesToMerge(keys []api.Key) map[api.Key]api.Checksum {
 
 // joined returns one text with both edits, false where a person has to choose.
 func (c *Core) joined(key api.Key, mine clash, theirs string) (string, bool) {
-	if !c.merging || mine.base == nil {
+	switch {
+	case !c.merging:
 		return "", false
+	case mine.base == nil:
+		return memory.MergeWithoutBase(key, mine.Content, theirs)
 	}
-	text, clean := memory.Merge(key, *mine.base, mine.Content, theirs)
-	return text, clean && len(text) <= api.MaxEntryBytes
+	return memory.Merge(key, *mine.base, mine.Content, theirs)
 }
 
 // recall returns the text of a base, nil when it is not kept.

@@ -17,6 +17,7 @@ func (c *Core) planAll(now time.Time) {
 		c.planKey(now, key)
 	}
 	c.forgetTimes()
+	c.expect()
 }
 
 // allKeys returns every key of interest, sorted.

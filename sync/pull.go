@@ -185,7 +185,7 @@ func (c *Core) placed(now time.Time, p api.Placement, outcome api.Placed, saved 
 	switch {
 	case outcome.Err == nil:
 	case errors.As(outcome.Err, &unfit):
-		cy.held[p.Key] = Held{Key: p.Key, Path: p.Key.String(), Reason: unfit.Reason, Detail: unfit.Detail}
+		cy.held[p.Key] = Held{Key: p.Key, Path: p.Key.String(), Reason: unfit.Reason, Detail: unfit.Detail, Placing: true}
 		return
 	case errors.Is(outcome.Err, api.ErrUnsettled):
 		cy.again = true

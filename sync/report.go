@@ -19,7 +19,9 @@ type Report struct {
 	// Unchanged counts files that were and are equal on both sides.
 	Unchanged int
 	// Pending counts keys that still have to travel, held ones left out.
-	Pending   int
+	Pending int
+	// Waiting are the first few of the pending keys, sorted.
+	Waiting   []api.Key
 	Held      []Held     // sorted by path
 	Conflicts []Conflict // saved copies that this cycle made
 	Position  api.Position
@@ -27,6 +29,8 @@ type Report struct {
 	LastPull  time.Time
 	NextRetry time.Time // zero unless a failure is waited out
 	Took      time.Duration
+	// Progress is of the cycle under way, if there is one.
+	Progress Progress
 	// Again is true when something moved during the cycle, so that another one
 	// follows by itself.
 	Again bool
@@ -54,6 +58,8 @@ type Held struct {
 	More   int // further findings in the same file
 	// Remote says that it is about the server's side: there is no file here.
 	Remote bool
+	// Placing says that the server's text could not be written here.
+	Placing bool
 }
 
 // Conflict is one saved copy.
@@ -66,6 +72,7 @@ type Conflict struct {
 // Report returns what the last cycle found.
 func (c *Core) Report() Report {
 	r := c.report
+	r.Progress = c.progress()
 	if c.failed != nil || r.Again {
 		r.NextRetry = c.notBefore
 	}
@@ -193,7 +200,9 @@ func (c *Core) describe(now time.Time, err error) Report {
 		r.Held = append(r.Held, held)
 	}
 	slices.SortFunc(r.Held, func(a, b Held) int { return strings.Compare(a.Path, b.Path) })
-	r.Unchanged, r.Pending = c.count()
+	var waiting []api.Key
+	r.Unchanged, waiting = c.count()
+	r.Pending, r.Waiting = len(waiting), firstOf(waiting)
 	if cy.mode.DryRun {
 		r.Tally = c.foreseen()
 	} else {
@@ -219,15 +228,15 @@ func (c *Core) foreseen() Tally {
 	return tally
 }
 
-// count tells how many keys rest and how many still have to travel.
-func (c *Core) count() (unchanged, pending int) {
+// count tells how many keys rest and which still have to travel.
+func (c *Core) count() (unchanged int, pending []api.Key) {
 	cy := c.cycle
 	if c.view == nil {
 		for key, file := range cy.local {
 			if c.memory.Bases[key].Sum == file.Sum {
 				unchanged++
 			} else if _, held := cy.held[key]; !held {
-				pending++
+				pending = append(pending, key)
 			}
 		}
 		return unchanged, pending
@@ -242,7 +251,7 @@ func (c *Core) count() (unchanged, pending int) {
 				unchanged++
 			}
 		case Push, Pull, Restore, Displace, Bury:
-			pending++
+			pending = append(pending, key)
 		}
 	}
 	return unchanged, pending

@@ -266,9 +266,9 @@ func rewrite(change func(map[string]any)) func(*http.Response) error {
 
 const portal = "<!doctype html><title>Welcome to the hotel</title><form>Sign in, please</form>"
 
-// TestSpoiledAnswers lets proxies answer in the server's name. A client that
+// TestF22SpoiledAnswers lets proxies answer in the server's name. A client that
 // knows the repo must lose nothing, take nothing for the truth, and end with 75.
-func TestSpoiledAnswers(t *testing.T) {
+func TestF22SpoiledAnswers(t *testing.T) {
 	t.Parallel()
 	server := newCompanion(t)
 	tests := []struct {
@@ -393,9 +393,9 @@ func TestSpoiledAnswers(t *testing.T) {
 	})
 }
 
-// TestServerRefuses sees one key that the server refuses hinder no other: a
+// TestF15ServerRefuses sees one key that the server refuses hinder no other: a
 // twin in another case.
-func TestServerRefuses(t *testing.T) {
+func TestF15ServerRefuses(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	p.b.write("readme.md", "lower\n")

@@ -109,21 +109,6 @@ func TestLivePull(t *testing.T) {
 	await(t, 20*time.Second, "a deleted file to come back", func() bool { got, _ := p.b.read("note-3.md"); return got == "live 3\n" })
 }
 
-// TestNewDirectories fills directories as fast as it makes them, under a daemon.
-func TestNewDirectories(t *testing.T) {
-	t.Parallel()
-	p := newPair(t)
-	p.a.daemon()
-	p.b.daemon()
-	want := make(tree)
-	for i := range 50 {
-		key := fmt.Sprintf("x%d/y/z/note.md", i)
-		want[key] = fmt.Sprintf("nested %d\n", i)
-		p.a.write(key, want[key])
-	}
-	await(t, time.Minute, "nested files to arrive", func() bool { return len(want.differences(treeOf(t, p.b.team))) == 0 })
-}
-
 // TestFlushOnShutdown writes, and stops the daemon before its wait is over.
 func TestFlushOnShutdown(t *testing.T) {
 	t.Parallel()

@@ -21,10 +21,10 @@ func namespaced(script string) *exec.Cmd {
 	return cmd
 }
 
-// TestFullStateDirectory lets the disk of the state directory run full in the
+// TestF12FullStateDirectory lets the disk of the state directory run full in the
 // middle of work: one line says so, nothing is lost, and it goes on by itself
 // when there is room.
-func TestFullStateDirectory(t *testing.T) {
+func TestF12FullStateDirectory(t *testing.T) {
 	t.Parallel()
 	if out, err := namespaced("mount -t tmpfs none /mnt").CombinedOutput(); err != nil {
 		t.Skipf("SKIP: no private mounts here: %v %s", err, out)

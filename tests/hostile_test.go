@@ -54,8 +54,8 @@ func everything(t *testing.T, dir string, own ...string) []string {
 	return names
 }
 
-// TestHostileServer pulls from a server that wants to write elsewhere.
-func TestHostileServer(t *testing.T) {
+// TestF14HostileServer pulls from a server that wants to write elsewhere.
+func TestF14HostileServer(t *testing.T) {
 	t.Parallel()
 	for _, ours := range []bool{false, true} {
 		t.Run(fmt.Sprintf("pretends to be ours %v", ours), func(t *testing.T) {

@@ -148,9 +148,9 @@ func sameStamps(t *testing.T, what string, before, after map[string]string) {
 	}
 }
 
-// TestNoEcho receives a thousand files under a daemon that watches: none of its
+// TestF09NoEcho receives a thousand files under a daemon that watches: none of its
 // own writes comes back as an edit.
-func TestNoEcho(t *testing.T) {
+func TestF09NoEcho(t *testing.T) {
 	t.Parallel()
 	files := 1000
 	if testing.Short() {

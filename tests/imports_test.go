@@ -31,12 +31,13 @@ var layout = map[string]rule{
 	"sync/statedir": {may: []string{"api", "internal/atomicfile", "internal/planted"}},
 	"sync/simtest":  {may: []string{"api", "sync"}, testOnly: true, never: []string{"os", "net/http"}},
 
-	"server":                   {may: []string{"api", "server/core", "server/auth"}},
-	"server/core":              {may: []string{"api", "server/store"}},
-	"server/auth":              {may: []string{"api", "server/store"}},
-	"server/store":             {may: []string{"api"}},
-	"server/store/storetest":   {may: []string{"api", "server/store"}, testOnly: true},
-	"server/store/sqlitestore": {may: []string{"api", "server/store", "internal/atomicfile"}},
+	"server":                              {may: []string{"api", "server/core", "server/auth"}},
+	"server/core":                         {may: []string{"api", "server/store"}},
+	"server/auth":                         {may: []string{"api", "server/store"}},
+	"server/store":                        {may: []string{"api"}},
+	"server/store/storetest":              {may: []string{"api", "server/store"}, testOnly: true},
+	"server/store/sqlitestore/sqlitetest": {may: []string{"server/store", "server/store/sqlitestore"}, testOnly: true},
+	"server/store/sqlitestore":            {may: []string{"api", "server/store", "internal/atomicfile"}},
 
 	"agents/claude": {may: []string{"api", "memory", "sync/remote", "sync/memdir", "internal/control"}},
 

@@ -263,6 +263,11 @@ type report struct {
 	Version   uint64     `json:"version"`
 	Epoch     string     `json:"epoch"`
 	Error     string     `json:"error"`
+	Notices   []string   `json:"notices"`
+	// Of status alone.
+	Watch       string `json:"watch"`
+	WatchReason string `json:"watch_reason"`
+	WatchRemedy string `json:"watch_remedy"`
 }
 
 type held struct {

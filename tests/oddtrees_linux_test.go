@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestPipesAndSockets puts what is no file at all under names that take part:
+// TestF14PipesAndSockets puts what is no file at all under names that take part:
 // nothing waits for them.
-func TestPipesAndSockets(t *testing.T) {
+func TestF14PipesAndSockets(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	p.a.write("note.md", "note\n")

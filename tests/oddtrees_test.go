@@ -87,9 +87,9 @@ func TestLinkedRoots(t *testing.T) {
 	})
 }
 
-// TestLinksLeadNowhere puts links to files and directories outside into the
+// TestF14LinksLeadNowhere puts links to files and directories outside into the
 // team directory: nothing outside is read, sent or written.
-func TestLinksLeadNowhere(t *testing.T) {
+func TestF14LinksLeadNowhere(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	outside := filepath.Join(p.a.home, "outside")

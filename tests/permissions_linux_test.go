@@ -60,9 +60,9 @@ func chmod(t *testing.T, name string, mode fs.FileMode) {
 	}
 }
 
-// TestUnreadable takes permissions away: from the configuration, from one
+// TestF13Unreadable takes permissions away: from the configuration, from one
 // memory file, from the state directory and from the team directory.
-func TestUnreadable(t *testing.T) {
+func TestF13Unreadable(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	m := p.a

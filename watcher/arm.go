@@ -56,7 +56,7 @@ func (r *root) arm() bool {
 		return r.armAbove()
 	}
 	r.real, r.identity = real, st
-	mode, reason, err := r.armEvents()
+	mode, why, err := r.armEvents()
 	if err != nil {
 		return false
 	}
@@ -70,38 +70,37 @@ func (r *root) arm() bool {
 	if err != nil || !os.SameFile(st, again) {
 		return false
 	}
-	r.setState(mode, reason)
+	r.setState(mode, why)
 	return true
 }
 
 // armEvents watches the tree as well as this file system and the system's
 // limits allow, and decides whether it is polled. The error says that the root
 // went away meanwhile.
-func (r *root) armEvents() (Mode, string, error) {
+func (r *root) armEvents() (Mode, obstacle, error) {
 	if r.w.opts.PollOnly {
 		r.poll = true
-		return Polling, "polling was asked for", nil
+		return Polling, obstacle{reason: "polling was asked for"}, nil
 	}
 	name, support := eventSupport(r.real)
 	if support == noEvents {
 		r.poll = true
-		return Polling, "the file system (" + name + ") delivers no events", nil
+		return Polling, obstacle{reason: "the file system (" + name + ") delivers no events"}, nil
 	}
-	files, err := r.armTree(r.real)
+	err := r.armWithin(r.w.opts.MaxFiles)
 	switch {
-	case err == nil && (r.w.opts.MaxFiles <= 0 || files <= r.w.opts.MaxFiles):
+	case err == nil:
 		r.retry = 0
 		if support == someEvents {
 			// Events that come are welcome; those that do not are found by
 			// looking.
 			r.poll = true
-			return Polling, "the file system (" + name + ") delivers only some events", nil
+			return Polling, obstacle{reason: "the file system (" + name + ") delivers only some events"}, nil
 		}
-		return Events, "", nil
-	case err == nil:
-		err = errTooMany
+		return Events, obstacle{}, nil
+	case errors.Is(err, errTooMany): // of ours, and no matter of time
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return "", "", err // no limit of the system: it was renamed a moment ago
+		return "", obstacle{}, err // no limit of the system: it was renamed a moment ago
 	default:
 		r.retry = min(max(2*r.retry, r.w.opts.RetryMin), r.w.opts.RetryMax)
 		r.nextRetry = time.Now().Add(r.retry)
@@ -111,7 +110,19 @@ func (r *root) armEvents() (Mode, string, error) {
 	}
 	clear(r.dirs)
 	r.poll = true
-	return Polling, reasonFor(err), nil
+	return Polling, obstacleOf(err), nil
+}
+
+// armWithin watches the tree unless it has more than most files, 0 for no
+// bound. Where there is one, every file that is watched costs something: they
+// are counted before the first is.
+func (r *root) armWithin(most int) error {
+	if most > 0 && exceeds(r.real, most) {
+		return errTooMany
+	}
+	files, err := r.armTree(r.real)
+	r.files = files
+	return err
 }
 
 // armAbove watches the nearest existing directory above a missing root.
@@ -144,7 +155,7 @@ func (r *root) armAbove() bool {
 	if again, _ := nearest(r.dir); again != above {
 		return false
 	}
-	r.setState(Missing, "the directory is not there")
+	r.setState(Missing, obstacle{reason: "the directory is not there"})
 	return true
 }
 
@@ -198,16 +209,4 @@ func (r *root) dropTree(dir string) {
 // own: it went, it is no directory, or it is closed to us.
 func passing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
-}
-
-func reasonFor(err error) string {
-	switch {
-	case errors.Is(err, syscall.ENOSPC):
-		return "the system's limit on watched directories is reached (fs.inotify.max_user_watches)"
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "the system's limit on open files or watchers is reached (fs.inotify.max_user_instances)"
-	case errors.Is(err, errTooMany):
-		return err.Error()
-	}
-	return "events cannot be had: " + err.Error()
 }

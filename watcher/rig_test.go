@@ -199,6 +199,7 @@ type tap struct {
 	limit int           // directories; negative for none
 	fault error
 	dirs  map[string]bool
+	each  func(fsnotify.Event) error // called before each event; nil for nothing
 }
 
 func newTap() *tap { return &tap{limit: -1, dirs: map[string]bool{}} }
@@ -257,6 +258,11 @@ func (p *tap) event(event fsnotify.Event) {
 	p.mu.Unlock()
 	if mute {
 		return
+	}
+	if p.each != nil {
+		if err := p.each(event); err != nil {
+			p.fail(err)
+		}
 	}
 	select {
 	case p.events <- event:

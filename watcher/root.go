@@ -2,7 +2,6 @@ package watcher
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -26,6 +25,7 @@ type root struct {
 	dirs     map[string]bool // watched, part of the tree
 	above    string          // watched while missing
 	aboveID  fs.FileInfo     // of what is watched there
+	files    int             // in the tree when it was watched, and those that came since
 	poll     bool            // look at the tree every Poll
 	sum      uint64          // signature at the last look
 	armed    bool            // has been watched once
@@ -38,7 +38,7 @@ type root struct {
 
 	mu      sync.Mutex // guards what follows
 	mode    Mode
-	reason  string
+	why     obstacle
 	inbox   inbox
 	awaited string // while missing: the next name on the way to the root
 }
@@ -57,19 +57,23 @@ func newRoot(w *Watcher, id, dir string) *root {
 	return &root{w: w, id: id, dir: dir, dirs: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
-func (r *root) state() (Mode, string) {
+func (r *root) state() (Mode, obstacle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mode, r.reason
+	return r.mode, r.why
 }
 
-func (r *root) setState(mode Mode, reason string) {
+func (r *root) setState(mode Mode, why obstacle) {
 	r.mu.Lock()
 	changed := r.mode != mode
-	r.mode, r.reason = mode, reason
+	r.mode, r.why = mode, why
 	r.mu.Unlock()
-	if changed {
-		r.w.opts.Logger.Info("watch mode changed", "root", r.id, "mode", string(mode), "reason", reason)
+	switch log := r.w.opts.Logger.With("root", r.id, "mode", string(mode)); {
+	case !changed:
+	case why.remedy != "":
+		log.Warn("watch mode changed", "reason", why.reason, "remedy", why.remedy)
+	default:
+		log.Info("watch mode changed", "reason", why.reason)
 	}
 }
 
@@ -171,8 +175,12 @@ func (r *root) tick(now time.Time) {
 	opts := r.w.opts
 	if !now.Before(r.nextRescan) {
 		r.nextRescan = now.Add(jitter(opts.Rescan))
-		r.rearm() // watches that were lost without a word come back
-		return
+		if r.nextRetry.IsZero() {
+			r.rearm() // watches that were lost without a word come back
+			return
+		}
+		// A limit of the system was met: it is tried again in its own time.
+		r.touch(true)
 	}
 	if !r.nextRetry.IsZero() && !now.Before(r.nextRetry) {
 		r.rearm()
@@ -201,19 +209,29 @@ func (r *root) handle(in inbox) {
 	for name := range in.names {
 		// What went comes first: a renamed directory keeps its watch under its
 		// old name until that is ended.
-		if st, err := os.Lstat(name); err == nil && st.IsDir() {
+		switch st, err := os.Lstat(name); {
+		case err != nil:
+		case st.IsDir():
 			arrived = append(arrived, name)
+		default:
+			r.files++
 		}
 		r.dropTree(name)
+	}
+	if most := r.w.opts.MaxFiles; most > 0 && !r.poll && r.files > most {
+		r.rearm() // they are counted anew: others may have gone
+		return
 	}
 	for _, name := range arrived {
 		if !r.within(name) || noise(filepath.Base(name)) {
 			continue
 		}
-		if _, err := r.armTree(name); err != nil && !passing(err) {
+		files, err := r.armTree(name)
+		if err != nil && !passing(err) {
 			r.rearm()
 			return
 		}
+		r.files += files
 		// What was put into it before it was watched is seen by the scan that
 		// this asks for.
 		r.touch(false)
@@ -257,6 +275,3 @@ func (r *root) look() {
 		r.touch(false)
 	}
 }
-
-// errTooMany says that a root has more files than events should be spent on.
-var errTooMany = errors.New("the directory has too many files for events")

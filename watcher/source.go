@@ -87,7 +87,11 @@ func (g *registry) watch(r *root, dir string, why kind) error {
 	g.users[dir][r] = why
 	g.mu.Unlock()
 	if err := g.source.Add(dir); err != nil {
-		g.removeUser(r, dir)
+		if g.removeUser(r, dir) {
+			// Where each file is watched, those before the one that failed still
+			// are.
+			_ = g.source.Remove(dir)
+		}
 		return err
 	}
 	return nil

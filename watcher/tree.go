@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash"
 	"hash/fnv"
 	"io/fs"
@@ -67,4 +68,26 @@ func nearest(path string) (dir, next string) {
 			return above, filepath.Base(at)
 		}
 	}
+}
+
+// exceeds reports whether more than most files lie in and below dir, and looks
+// no further than that.
+func exceeds(dir string, most int) bool {
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // gone, or closed to us: nothing below it is watched
+		case path == dir:
+		case noise(e.Name()) && e.IsDir():
+			return filepath.SkipDir
+		case !noise(e.Name()) && !e.IsDir():
+			files++
+		}
+		if files > most {
+			return errTooMany
+		}
+		return nil
+	})
+	return errors.Is(err, errTooMany)
 }

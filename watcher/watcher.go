@@ -131,16 +131,23 @@ func (w *Watcher) Mode(id string) Mode {
 // Reason returns one clause on why a root is not watched by events, "" when it
 // is.
 func (w *Watcher) Reason(id string) string {
-	_, reason := w.state(id)
-	return reason
+	_, why := w.state(id)
+	return why.reason
 }
 
-func (w *Watcher) state(id string) (Mode, string) {
+// Remedy returns the command that would lift the limit of the system for which
+// a root is polled, "" where there is none.
+func (w *Watcher) Remedy(id string) string {
+	_, why := w.state(id)
+	return why.remedy
+}
+
+func (w *Watcher) state(id string) (Mode, obstacle) {
 	w.mu.Lock()
 	r := w.roots[id]
 	w.mu.Unlock()
 	if r == nil {
-		return "", ""
+		return "", obstacle{}
 	}
 	return r.state()
 }

@@ -2,12 +2,10 @@ package watcher_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
@@ -80,23 +78,6 @@ func TestNoiseGivesNoHint(t *testing.T) {
 	}
 }
 
-func TestDirectoriesFilledBeforeTheyAreWatched(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick())
-	const n = 200
-	for i := range n {
-		r.mkdir(fmt.Sprintf("a%d/b", i))
-		r.write(fmt.Sprintf("a%d/b/f.md", i))
-	}
-	r.hint("200 directories")
-	r.calm()
-	// Whatever was in them is there for the scan; from now on each is watched.
-	for i := range n {
-		r.append(fmt.Sprintf("a%d/b/f.md", i))
-		r.hint(fmt.Sprintf("edit in directory %d", i))
-	}
-}
-
 func TestRenamedTreesStayWatched(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick())
@@ -121,68 +102,6 @@ func TestRenamedTreesStayWatched(t *testing.T) {
 	r.proven("recreated", "a/b/c/f.md")
 }
 
-func TestRootDeletedAndRecreated(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick())
-	for range 20 {
-		r.must(os.RemoveAll(r.dir))
-		r.mkdir("sub")
-	}
-	r.fullHint("the last root")
-	r.mode("root", watcher.Events)
-	r.write("sub/f.md")
-	r.proven("an edit in the last root", "sub/f.md")
-}
-
-func TestRootDeletedForAWhile(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick())
-	for i := range 5 {
-		r.calm()
-		r.must(os.RemoveAll(r.dir))
-		r.fullHint("the root is gone")
-		r.mode("root", watcher.Missing)
-		if i%2 == 1 { // its parent goes as well
-			r.must(os.RemoveAll(filepath.Dir(r.dir)))
-		}
-		r.calm()
-		r.mkdir("deep/er")
-		r.fullHint("the root is back")
-		r.mode("root", watcher.Events)
-		r.write("deep/er/f.md")
-		r.proven("an edit in the new root", "deep/er/f.md")
-	}
-}
-
-func TestRootAndItsParentsRecreated(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick())
-	base := filepath.Dir(r.dir)
-	for range 100 {
-		r.must(os.RemoveAll(base))
-		r.mkdir("sub")
-	}
-	r.write("sub/f.md")
-	r.mode("root", watcher.Events)
-	r.proven("an edit in the last root", "sub/f.md")
-}
-
-func TestRootRenamedAwayAndBack(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, quick())
-	r.mkdir("sub")
-	r.write("sub/f.md")
-	away := filepath.Join(filepath.Dir(r.dir), "away")
-	for range 20 {
-		r.calm()
-		r.must(os.Rename(r.dir, away))
-		r.mode("root", watcher.Missing)
-		r.must(os.Rename(away, r.dir))
-		r.mode("root", watcher.Events)
-	}
-	r.proven("an edit after all that", "sub/f.md")
-}
-
 func TestAncestorRenamed(t *testing.T) {
 	t.Parallel()
 	opts := quick()
@@ -201,29 +120,6 @@ func TestAncestorRenamed(t *testing.T) {
 	r.fullHint("swapped within one check")
 	r.write("g.md")
 	r.proven("in the first root again", "g.md")
-}
-
-func TestRootAbsentAtStart(t *testing.T) {
-	t.Parallel()
-	base := t.TempDir()
-	r := startRig(t, quick(), filepath.Join(base, "not", "yet", ".there", "team"), false)
-	r.mode("root", watcher.Missing)
-	for _, part := range []string{"not", "not/yet", "not/yet/.there"} {
-		r.must(os.Mkdir(filepath.Join(base, part), 0o755))
-		r.must(os.WriteFile(filepath.Join(base, part, "other"), nil, 0o644))
-	}
-	r.silent("only its parents came")
-	r.mkdir("")
-	r.fullHint("it came")
-	r.write("f.md")
-	r.proven("an edit", "f.md")
-	r.must(os.RemoveAll(r.dir))
-	r.mode("root", watcher.Missing)
-	r.must(os.WriteFile(r.dir, nil, 0o644)) // a file of that name is no root
-	r.calm()
-	if got := r.w.Mode("root"); got != watcher.Missing {
-		t.Errorf("a file is taken for a root: %s", got)
-	}
 }
 
 func TestRootThroughALink(t *testing.T) {
@@ -403,87 +299,6 @@ func TestRemovedRootsAreSilent(t *testing.T) {
 	r.silent("the earlier directory")
 	r.must(os.WriteFile(filepath.Join(elsewhere, "g.md"), nil, 0o644))
 	r.hint("the new directory")
-}
-
-func TestLimitsOfTheSystem(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		limit int
-		fault error
-	}{
-		"directories": {2, syscall.ENOSPC},
-		"watchers":    {0, syscall.EMFILE},
-		"anything":    {1, errors.New("some reason")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(t.TempDir(), "team")
-			if err := os.MkdirAll(filepath.Join(dir, "a", "b", "c"), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, "a", "b", "c", "f.md"), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			p := newTap()
-			p.limit, p.fault = tt.limit, tt.fault
-			opts := quick()
-			opts.Open, opts.Poll, opts.RetryMin = p.open, 5*time.Millisecond, time.Hour
-			r := startRig(t, opts, dir, false)
-			r.mode("root", watcher.Polling)
-			if r.w.Reason("root") == "" {
-				t.Error("no reason is given")
-			}
-			r.proven("by polling", "a/b/c/f.md")
-			p.set(func() {
-				if len(p.dirs) > 0 {
-					t.Errorf("%d watches are kept while polling", len(p.dirs))
-				}
-			})
-
-			p = newTap()
-			p.limit, p.fault = tt.limit, tt.fault
-			opts.Open, opts.Poll, opts.RetryMin, opts.RetryMax = p.open, time.Hour, 10*time.Millisecond, 40*time.Millisecond
-			r = startRig(t, opts, dir, false)
-			r.mode("root", watcher.Polling)
-			p.set(func() { p.limit = -1 })
-			r.mode("root", watcher.Events)
-			if r.w.Reason("root") != "" {
-				t.Errorf("the reason stays: %s", r.w.Reason("root"))
-			}
-			r.proven("by events again", "a/b/c/f.md")
-		})
-	}
-}
-
-func TestLimitWhileMissing(t *testing.T) {
-	t.Parallel()
-	p := newTap()
-	p.limit, p.fault = 0, syscall.EMFILE
-	opts := quick()
-	opts.Open, opts.Poll = p.open, 5*time.Millisecond
-	r := startRig(t, opts, filepath.Join(t.TempDir(), "team"), false)
-	r.mode("root", watcher.Missing)
-	r.mkdir("")
-	r.mode("root", watcher.Polling)
-}
-
-func TestTooManyFiles(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "team")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 5 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d.md", i)), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for limit, want := range map[int]watcher.Mode{4: watcher.Polling, 5: watcher.Events} {
-		opts := quick()
-		opts.MaxFiles, opts.Poll = limit, 5*time.Millisecond
-		r := startRig(t, opts, dir, false)
-		r.mode("root", want)
-		r.proven("an edit", "f0.md")
-	}
 }
 
 func TestRunEndsAndClosesItsChannels(t *testing.T) {

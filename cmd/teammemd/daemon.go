@@ -103,8 +103,9 @@ type daemon struct {
 	scanner  *scanner.Scanner
 	lease    *control.Lease
 	socket   *control.Server
-	ready    chan struct{}   // closed when the roots were started
-	over     context.Context // done when run has ended
+	ready    chan struct{}      // closed when the roots were started
+	repause  chan chan struct{} // asks for a look at the pauses; what is sent is closed after it
+	over     context.Context    // done when run has ended
 	ended    context.CancelFunc
 
 	reloading sync.Mutex    // one reload at a time
@@ -131,7 +132,7 @@ func (a *app) newDaemon(m machine, sc *scanner.Scanner, log *slog.Logger) (*daem
 	}
 	d := &daemon{
 		app: a, log: log, setLevel: func(string) {}, scanner: sc, lease: lease,
-		ready: make(chan struct{}),
+		ready: make(chan struct{}), repause: make(chan chan struct{}),
 		roots: make(map[string]*liveRoot),
 		fault: make(map[string]rootFault),
 	}
@@ -164,8 +165,10 @@ func (d *daemon) run(ctx context.Context) error {
 	hups, ignoreHups := hangups()
 	defer ignoreHups()
 	group.Go(func() error { return d.reloadOnHangup(gctx, hups) })
+	group.Go(func() error { return d.keepPauses(gctx) })
 	systemd := notifier{d.log}
 	group.Go(func() error { return systemd.watch(gctx, d.alive) })
+	group.Go(func() error { return d.wakeAfterSleep(gctx) })
 	err := d.Reload(gctx)
 	if err == nil {
 		err = d.allTaken()

@@ -28,7 +28,7 @@ type liveRoot struct {
 	ended  chan struct{}
 }
 
-// Reload reads the configuration and the roots again, starts those that are new
+// Reload reads the configuration, the roots and their pauses again, starts those that are new
 // and ends those that are gone. A configuration that differs is taken up by all
 // roots, after their last push under the old one; a faulty one changes nothing. A
 // faulty root is reported by status and hinders no other.
@@ -70,6 +70,7 @@ func (d *daemon) Reload(ctx context.Context) error {
 			d.blame(root, err)
 		}
 	}
+	d.readPauses()
 	return nil
 }
 

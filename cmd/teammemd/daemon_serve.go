@@ -76,11 +76,15 @@ func (d *daemon) rootStatus(ctx context.Context, root *liveRoot) (control.RootSt
 	if err != nil {
 		return control.RootStatus{}, err
 	}
-	mode := d.watching().Mode(root.ID)
+	watching := d.watching()
+	mode := watching.Mode(root.ID)
 	if mode == watcher.Polling && described.State == string(teamsync.InSync) {
 		described.State = string(teamsync.Polling)
 	}
+	pause := d.pauseOf(root)
 	return control.RootStatus{
-		RootReport: described, LastPush: report.LastPush, LastPull: report.LastPull, NextRetry: report.NextRetry, Watch: string(mode),
+		RootReport: described, LastPush: report.LastPush, LastPull: report.LastPull, NextRetry: report.NextRetry,
+		Watch: string(mode), WatchReason: watching.Reason(root.ID), WatchRemedy: watching.Remedy(root.ID),
+		PausedSince: pause.Since, PausedUntil: pause.Until,
 	}, nil
 }

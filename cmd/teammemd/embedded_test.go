@@ -40,13 +40,13 @@ func TestEmbedded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "a.md", "text")); got.status != http.StatusOK {
+	if got := p.ask(http.MethodPut, memoryPath("acme/api"), secret, entry(t, "a.md", "text")); got.status != http.StatusOK {
 		t.Errorf("%d: %s", got.status, got.body)
 	}
-	if got := p.ask(http.MethodPut, memory("acme/api"), secret, pushBody(t, api.PushRequest{SoftDeleteKeys: []string{"a.md"}})); got.status != http.StatusOK {
+	if got := p.ask(http.MethodPut, memoryPath("acme/api"), secret, pushBody(t, api.PushRequest{SoftDeleteKeys: []string{"a.md"}})); got.status != http.StatusOK {
 		t.Errorf("a writer may not retire: %d: %s", got.status, got.body)
 	}
-	if got := p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "b.md", sample(t, "github-pat"))); got.status != http.StatusUnprocessableEntity {
+	if got := p.ask(http.MethodPut, memoryPath("acme/api"), secret, entry(t, "b.md", sample(t, "github-pat"))); got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a secret: %d", got.status)
 	}
 	repo, err := api.ParseRepo("acme/api")
@@ -62,7 +62,7 @@ func TestEmbedded(t *testing.T) {
 	if joined.Role != api.Writer || joined.Repo != repo {
 		t.Errorf("joined as %s in %s", joined.Role, joined.Repo)
 	}
-	if got := p.ask(http.MethodGet, memory("acme/api"), joined.Token, ""); got.status != http.StatusOK {
+	if got := p.ask(http.MethodGet, memoryPath("acme/api"), joined.Token, ""); got.status != http.StatusOK {
 		t.Errorf("the joined token: %d", got.status)
 	}
 	stop()
@@ -73,7 +73,7 @@ func TestEmbedded(t *testing.T) {
 		t.Error("the port is still open")
 	}
 	_, again, stopAgain := runEmbedded(t, data)
-	if got := again.ask(http.MethodGet, memory("acme/api"), secret, ""); got.status != http.StatusOK {
+	if got := again.ask(http.MethodGet, memoryPath("acme/api"), secret, ""); got.status != http.StatusOK {
 		t.Errorf("the token after a restart: %d", got.status)
 	}
 	stopAgain()

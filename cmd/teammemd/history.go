@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/sync/remote"
 )
 
 func (a *app) historyCommand() *cobra.Command {
@@ -111,6 +112,12 @@ func (a *app) restore(ctx context.Context, arg string) error {
 	}
 	answer, err := client.Restore(ctx, key, version)
 	if errors.Is(err, api.ErrNotFound) {
+		if before := textBefore(ctx, client, key, version); before != 0 {
+			version = before
+			answer, err = client.Restore(ctx, key, version)
+		}
+	}
+	if errors.Is(err, api.ErrNotFound) {
 		return withHint(fmt.Errorf("%w: there is no version %d of %s that you may read", api.ErrNoAccess, version, key), "see 'teammemd history %s'", key)
 	}
 	if err != nil {
@@ -121,6 +128,23 @@ func (a *app) restore(ctx context.Context, arg string) error {
 	}
 	a.printf("restored  %s  version %d is now version %d; every machine has it with its next sync\n", key, version, answer.Version)
 	return nil
+}
+
+// textBefore returns the version of the text that was retired at a version, 0
+// where nothing was: whoever names the retirement means its undoing.
+func textBefore(ctx context.Context, client *remote.Client, key api.Key, retired uint64) uint64 {
+	versions, err := client.History(ctx, key, 0)
+	if err != nil {
+		return 0
+	}
+	found := false
+	for _, v := range versions { // newest first
+		if found && v.Op == "put" {
+			return v.Version
+		}
+		found = found || v.Version == retired && v.Op == "retire"
+	}
+	return 0
 }
 
 // asNoAccess reads a 404 of a repo that is registered here for what it is.

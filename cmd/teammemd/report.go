@@ -90,7 +90,8 @@ func fixFor(h teamsync.Held) string {
 	case api.HeldPrivateType:
 		return "move the personal note out of the team directory"
 	case api.HeldForgottenOnServer:
-		return "give the text another name, or remove the file"
+		return fmt.Sprintf("'teammemd restore %[1]s' revives it for all (see 'teammemd history %[2]s'), 'teammemd forget %[2]s' moves this text to the saved copies",
+			shellWord(h.Path+"@VERSION"), shellWord(h.Path))
 	case api.HeldRefusedByServer:
 		return "change the file as the reason says"
 	case api.HeldUnstable:
@@ -119,6 +120,7 @@ func (a *app) printReport(r control.RootReport) {
 	a.printNotes("", r)
 	a.complain(r)
 	a.printSummary(r)
+	a.printNotices(r)
 }
 
 // printNotes lists what needs a person, each with its way out.

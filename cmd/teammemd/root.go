@@ -28,6 +28,7 @@ type openRoot struct {
 	remote *remote.Client
 	engine *teamsync.Engine
 	names  maskedNames
+	pause  pauseNote // that the engine is held to; in a daemon guarded by its mu
 }
 
 // rootOptions say how a root is opened.
@@ -89,6 +90,9 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
 		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
 	})
+	if r.pause = readPause(state.Path(), time.Now()); r.pause.active() {
+		r.engine.Pause(true) // before its first cycle
+	}
 	return r, nil
 }
 
@@ -221,5 +225,7 @@ func (r *openRoot) describe(ctx context.Context, report teamsync.Report) (contro
 		return control.RootReport{}, err
 	}
 	report.Held = r.names.mask(ctx, report.Held)
-	return reportOf(r.Root, report, conflicts), nil
+	described := reportOf(r.Root, report, conflicts)
+	described.Notices = r.notices(report)
+	return described, nil
 }

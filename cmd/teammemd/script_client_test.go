@@ -35,6 +35,7 @@ import (
 //	like NAME PATH REGEXP         expect a string in JSON to match
 //	take VAR NAME PATH [REGEXP]   keep a value of JSON, or its first group, in a variable
 //	mode FILE PERM                expect a file's permissions
+//	damage PATTERN                cut the one file that matches in half
 func withClientCommands(cmds map[string]scriptCommand) map[string]scriptCommand {
 	maps.Copy(cmds, map[string]scriptCommand{
 		"checkout": scriptCheckout,
@@ -51,6 +52,7 @@ func withClientCommands(cmds map[string]scriptCommand) map[string]scriptCommand 
 		"like":     scriptLike,
 		"take":     scriptTake,
 		"mode":     scriptMode,
+		"damage":   scriptDamage,
 	})
 	return cmds
 }
@@ -303,6 +305,18 @@ func scriptTake(ts *testscript.TestScript, neg bool, args []string) {
 		text = groups[1]
 	}
 	ts.Setenv(args[0], text)
+}
+
+func scriptDamage(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1, "damage PATTERN")
+	names, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(names) != 1 {
+		ts.Fatalf("%d files match %s", len(names), args[0])
+	}
+	info, err := os.Stat(names[0])
+	ts.Check(err)
+	ts.Check(os.Truncate(names[0], info.Size()/2))
 }
 
 func scriptMode(ts *testscript.TestScript, neg bool, args []string) {

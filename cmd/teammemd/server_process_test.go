@@ -200,8 +200,8 @@ func (p *process) try(method, path, secret, body string, header ...string) (answ
 	return answer{resp.StatusCode, resp.Header, string(text)}, err
 }
 
-// memory is the path of a repo's team memory.
-func memory(repo string) string { return api.PathTeamMemory + "?repo=" + url.QueryEscape(repo) }
+// memoryPath is the path of a repo's team memory.
+func memoryPath(repo string) string { return api.PathTeamMemory + "?repo=" + url.QueryEscape(repo) }
 
 // pushBody is the body of a PUT.
 func pushBody(tb testing.TB, r api.PushRequest) string {

@@ -60,7 +60,7 @@ func TestEveryFamilyIsRefused(t *testing.T) {
 	secret := token(t, data, api.Writer, "acme/*")
 	p := startServer(t, "--data", data, "-v")
 	const marker = "a marker that may be stored"
-	if got := p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "marker.md", marker)); got.status != http.StatusOK {
+	if got := p.ask(http.MethodPut, memoryPath("acme/api"), secret, entry(t, "marker.md", marker)); got.status != http.StatusOK {
 		t.Fatalf("%d: %s", got.status, got.body)
 	}
 	var answers strings.Builder
@@ -69,7 +69,7 @@ func TestEveryFamilyIsRefused(t *testing.T) {
 		answers.WriteString(got.body)
 		mustNotHold(t, "an answer", got.body, f)
 	}
-	whole := p.ask(http.MethodGet, memory("acme/api"), secret, "")
+	whole := p.ask(http.MethodGet, memoryPath("acme/api"), secret, "")
 	var full api.FullAnswer
 	whole.decode(t, &full)
 	if len(full.Content.Entries) != 1 || full.Version != 1 {
@@ -109,7 +109,7 @@ func holds(files map[string]string, text string) bool {
 // and expects the refusal to name it.
 func refuse(t *testing.T, p *process, secret string, f samples.Family) answer {
 	t.Helper()
-	got := p.ask(http.MethodPut, memory("acme/api"), secret, pushBody(t, api.PushRequest{
+	got := p.ask(http.MethodPut, memoryPath("acme/api"), secret, pushBody(t, api.PushRequest{
 		Entries: map[string]string{
 			"notes/" + f.Rule + ".md": "# Notes\n\n" + f.Sample() + "\nthe end\n",
 			"clean.md":                "nothing to see\n",
@@ -148,11 +148,11 @@ func TestSecretsBesideTheText(t *testing.T) {
 	value := f.Sample()
 	// A refused key comes back to its sender, who must know what to leave out;
 	// it goes nowhere else.
-	got := p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "notes/"+value+".md", "text\n"))
+	got := p.ask(http.MethodPut, memoryPath("acme/api"), secret, entry(t, "notes/"+value+".md", "text\n"))
 	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `"rule":"`+f.Rule) {
 		t.Errorf("a key: %d", got.status)
 	}
-	got = p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "a.md", "text\n"),
+	got = p.ask(http.MethodPut, memoryPath("acme/api"), secret, entry(t, "a.md", "text\n"),
 		api.HeaderActorPerson, value, api.HeaderActorDevice, value, api.HeaderActorAgent, value, api.HeaderActorSession, value)
 	if got.status != http.StatusOK {
 		t.Errorf("an actor: %d %s", got.status, got.body)
@@ -169,7 +169,7 @@ func TestSecretsBesideTheText(t *testing.T) {
 	if got.status != http.StatusOK {
 		t.Errorf("a device: %d %s", got.status, got.body)
 	}
-	for _, path := range []string{"/" + value, memory("acme/"+value) + "&view=" + value, "/?token=" + url.QueryEscape(value)} {
+	for _, path := range []string{"/" + value, memoryPath("acme/"+value) + "&view=" + value, "/?token=" + url.QueryEscape(value)} {
 		got = p.ask(http.MethodGet, path, value, "")
 		mustNotHold(t, "the answer to a request line", got.body, f)
 	}

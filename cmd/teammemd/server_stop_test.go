@@ -36,7 +36,7 @@ func beginPut(t *testing.T, p *process, secret, body string) *slowPut {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
-		memory("acme/api"), host, secret, len(body))
+		memoryPath("acme/api"), host, secret, len(body))
 	s := &slowPut{conn: conn, answer: bufio.NewReader(conn), rest: body[len(body)/2:]}
 	line, err := s.answer.ReadString('\n')
 	if err != nil || !strings.Contains(line, "100 Continue") {
@@ -92,7 +92,7 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 			}
 			p.wait()
 			again := startServer(t, "--data", data)
-			if got := again.ask(http.MethodGet, memory("acme/api"), secret, ""); !strings.Contains(got.body, "a line of text") {
+			if got := again.ask(http.MethodGet, memoryPath("acme/api"), secret, ""); !strings.Contains(got.body, "a line of text") {
 				t.Errorf("%d: %s", got.status, got.body)
 			}
 			again.stop()
@@ -106,7 +106,7 @@ func TestStopEndsStreams(t *testing.T) {
 	data := t.TempDir()
 	secret := token(t, data, api.Writer, "acme/*")
 	p := startServer(t, "--data", data)
-	p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "a.md", "text"))
+	p.ask(http.MethodPut, memoryPath("acme/api"), secret, entry(t, "a.md", "text"))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+api.PathEvents+"?repo=acme%2Fapi", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -138,12 +138,12 @@ func TestKillLosesNothing(t *testing.T) {
 	data := t.TempDir()
 	secret := token(t, data, api.Writer, "acme/*")
 	p := startServer(t, "--data", data)
-	if got := p.ask(http.MethodPut, memory("acme/api"), secret, entry(t, "a.md", "kept")); got.status != http.StatusOK {
+	if got := p.ask(http.MethodPut, memoryPath("acme/api"), secret, entry(t, "a.md", "kept")); got.status != http.StatusOK {
 		t.Fatalf("%d: %s", got.status, got.body)
 	}
 	p.kill()
 	again := startServer(t, "--data", data)
-	if got := again.ask(http.MethodGet, memory("acme/api"), secret, ""); !strings.Contains(got.body, `"a.md":"kept"`) {
+	if got := again.ask(http.MethodGet, memoryPath("acme/api"), secret, ""); !strings.Contains(got.body, `"a.md":"kept"`) {
 		t.Errorf("%d: %s", got.status, got.body)
 	}
 	again.stop()

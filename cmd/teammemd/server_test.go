@@ -97,7 +97,7 @@ func TestReloadRefusesNobody(t *testing.T) {
 					return
 				default:
 				}
-				got, err := p.try(http.MethodPut, memory("acme/api"), secret, body)
+				got, err := p.try(http.MethodPut, memoryPath("acme/api"), secret, body)
 				if err != nil || got.status != http.StatusOK {
 					t.Errorf("%d, %v", got.status, err)
 					return

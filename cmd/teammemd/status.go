@@ -88,7 +88,7 @@ func (a *app) statusWatch(ctx context.Context) error {
 func fingerprint(status control.Status) string {
 	var b strings.Builder
 	for _, r := range status.Roots {
-		fmt.Fprintln(&b, r.Root, r.State, r.Error, r.LastPush, r.LastPull, r.Pending)
+		fmt.Fprintln(&b, r.Root, r.State, r.Watch, r.Error, r.LastPush, r.LastPull, r.Pending)
 		for _, h := range r.Held {
 			fmt.Fprintln(&b, h.Key, h.Line, h.Rule, h.Reason)
 		}
@@ -139,7 +139,10 @@ func (m machine) look(ctx context.Context, root config.Root, s *scanner.Scanner)
 		report.Sent, report.Received = 0, 0
 	}
 	last := r.engine.Report()
-	return control.RootStatus{RootReport: report, LastPush: last.LastPush, LastPull: last.LastPull, Watch: watchOff}, errors.Join(err, r.close())
+	return control.RootStatus{
+		RootReport: report, LastPush: last.LastPush, LastPull: last.LastPull, Watch: watchOff,
+		PausedSince: r.pause.Since, PausedUntil: r.pause.Until,
+	}, errors.Join(err, r.close())
 }
 
 // faultStatus describes a root that could not be opened.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/internal/control"
+	"github.com/teammem/teammemd/watcher"
 )
 
 // showStatus writes a status in the way that was asked for.
@@ -47,11 +48,31 @@ func (a *app) printRoot(r control.RootStatus) {
 	if r.Error != "" {
 		a.printf("  trouble   %s\n", r.Error)
 	}
+	if !r.PausedSince.IsZero() {
+		a.printf("  paused    %s\n", pauseEnd(r.PausedUntil))
+	}
+	a.printWatch(r)
 	if !r.NextRetry.IsZero() && time.Until(r.NextRetry) > 0 {
 		a.printf("  next try  in %s\n", time.Until(r.NextRetry).Round(time.Second))
 	}
 	a.printf("  last      sent %s, received %s\n", ago(r.LastPush), ago(r.LastPull))
+	if n := r.Total.Restored; n > 0 {
+		a.printf("  restored  %s that had been deleted here\n", count(n, "file"))
+	}
 	a.printNotes("  ", r.RootReport)
+	a.printNotices(r.RootReport)
+}
+
+// printWatch says why a root is not watched by events, and what would change
+// that.
+func (a *app) printWatch(r control.RootStatus) {
+	switch {
+	case r.Watch != string(watcher.Polling):
+	case r.WatchRemedy != "":
+		a.printf("  trouble   looked at from time to time only: %s  ->  %s\n", r.WatchReason, r.WatchRemedy)
+	default:
+		a.printf("  polling   %s\n", r.WatchReason)
+	}
 }
 
 func unreadClause(n int) string {

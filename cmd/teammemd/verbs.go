@@ -11,6 +11,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.daemonCommand(),
 		a.syncCommand(),
 		a.statusCommand(),
+		a.pauseCommand(),
 		a.resumeCommand(),
 		a.scanCommand(),
 		a.explainCommand(),
@@ -18,8 +19,10 @@ func (a *app) verbs() []*cobra.Command {
 		a.conflictsCommand(),
 		a.historyCommand(),
 		a.restoreCommand(),
+		a.forgetCommand(),
 		a.configCommand(),
 		a.serverCommand(),
+		a.benchCommand(),
 		a.versionCommand(),
 	}
 }

@@ -208,7 +208,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		`debounce = "0s"`:                               ":1: debounce: ",
 		"debounce = \"3s\"\nmax_wait = \"1s\"":          ":2: max_wait: ",
 		`poll = "1ms"`:                                  ":1: poll: ",
-		`on_conflict = "mine"`:                         ":1: on_conflict: ",
+		`on_conflict = "mine"`:                          ":1: on_conflict: ",
 		`extensions = []`:                               ":1: extensions: ",
 		`extensions = ["md"]`:                           ":1: extensions: ",
 		`extensions = ["*.md"]`:                         ":1: extensions: ",

@@ -336,7 +336,7 @@ func until(t *testing.T, what string, try func() error) {
 	}
 }
 
-func TestSocketComesBack(t *testing.T) {
+func TestF19SocketComesBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	path, note := filepath.Join(dir, "c.sock"), filepath.Join(t.TempDir(), "note")
 	start(t, newDaemon(), path, note)

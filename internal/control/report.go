@@ -57,6 +57,8 @@ type RootReport struct {
 	Version    uint64 `json:"version"`
 	Epoch      string `json:"epoch"`
 	DurationMS int64  `json:"duration_ms"`
+	// Notices are sentences that a person is told once in the life of a root.
+	Notices []string `json:"notices,omitempty"`
 	// Error is one line for people when the state is not good, and Code the exit
 	// code that it stands for.
 	Error string `json:"error,omitempty"`
@@ -115,8 +117,16 @@ type RootStatus struct {
 	LastPull time.Time `json:"last_pull,omitzero"`
 	// NextRetry is set while the root waits after a failure.
 	NextRetry time.Time `json:"next_retry,omitzero"`
+	// PausedSince is set while the root is paused, PausedUntil where the pause
+	// ends by itself.
+	PausedSince time.Time `json:"paused_since,omitzero"`
+	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// Watch is "events", "polling" or "missing".
 	Watch string `json:"watch"`
+	// WatchReason is one clause on why it is not "events", and WatchRemedy the
+	// command that would lift a limit of the system, "" where there is none.
+	WatchReason string `json:"watch_reason,omitempty"`
+	WatchRemedy string `json:"watch_remedy,omitempty"`
 }
 
 // Mode restricts a manual cycle.

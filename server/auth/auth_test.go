@@ -16,6 +16,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/auth"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
 )
 
 // clock is a clock that moves when it is told to.
@@ -41,7 +42,7 @@ func (c *clock) Advance(d time.Duration) {
 func TestCreateAndAuthenticate(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()
-	a := auth.New(openStore(t, dir), auth.Options{})
+	a := auth.New(sqlitetest.Serve(t, dir), auth.Options{})
 	token, secret, err := a.Create(ctx, " ci ", "ACME/*", api.Writer, time.Time{})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func holdsNo(t *testing.T, dir, text string) {
 }
 
 func TestCreateRefuses(t *testing.T) {
-	a := auth.New(openStore(t, t.TempDir()), auth.Options{})
+	a := auth.New(sqlitetest.Serve(t, t.TempDir()), auth.Options{})
 	past := time.Now().Add(-time.Minute)
 	for _, tt := range []struct {
 		name, repos string
@@ -116,7 +117,7 @@ func TestCreateRefuses(t *testing.T) {
 func TestAuthenticateRefuses(t *testing.T) {
 	ctx := t.Context()
 	clk := newClock()
-	a := auth.New(openStore(t, t.TempDir()), auth.Options{Now: clk.Now})
+	a := auth.New(sqlitetest.Serve(t, t.TempDir()), auth.Options{Now: clk.Now})
 	_, brief, err := a.Create(ctx, "brief", "*", api.Reader, clk.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +161,7 @@ func TestAuthenticateRefuses(t *testing.T) {
 func TestRevokedElsewhere(t *testing.T) {
 	ctx := t.Context()
 	clk := newClock()
-	backend := openStore(t, t.TempDir())
+	backend := sqlitetest.Serve(t, t.TempDir())
 	here, there := auth.New(backend, auth.Options{Now: clk.Now}), auth.New(backend, auth.Options{Now: clk.Now})
 	token, secret, err := there.Create(ctx, "ci", "*", api.Reader, time.Time{})
 	if err != nil {
@@ -185,7 +186,7 @@ func TestRevokedElsewhere(t *testing.T) {
 func TestRunBroadcasts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	dir := t.TempDir()
-	backend := openStore(t, dir)
+	backend := sqlitetest.Serve(t, dir)
 	a := auth.New(backend, auth.Options{})
 	token, secret, err := a.Create(ctx, "ci", "*", api.Reader, time.Time{})
 	if err != nil {
@@ -197,7 +198,7 @@ func TestRunBroadcasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := a.Changed()
-	other := auth.New(openAgain(t, dir), auth.Options{})
+	other := auth.New(sqlitetest.Beside(t, dir), auth.Options{})
 	began := time.Now()
 	if err := other.Revoke(ctx, token.ID); err != nil {
 		t.Fatal(err)
@@ -284,7 +285,7 @@ func (o *overtaken) TokenByHash(ctx context.Context, hash [32]byte) (store.Token
 func TestRevokedWhileReading(t *testing.T) {
 	ctx := t.Context()
 	clk := newClock()
-	creds := &overtaken{Credentials: openStore(t, t.TempDir())}
+	creds := &overtaken{Credentials: sqlitetest.Serve(t, t.TempDir())}
 	a := auth.New(creds, auth.Options{Now: clk.Now})
 	token, secret, err := a.Create(ctx, "ci", "*", api.Reader, time.Time{})
 	if err != nil {
@@ -324,7 +325,7 @@ func (f *flapping) Generation(ctx context.Context) (uint64, error) {
 // Run says once that the store is gone, and once that it is back.
 func TestRunLogsChangesOfReach(t *testing.T) {
 	var log lines
-	f := &flapping{Credentials: openStore(t, t.TempDir()), out: make(chan bool)}
+	f := &flapping{Credentials: sqlitetest.Serve(t, t.TempDir()), out: make(chan bool)}
 	a := auth.New(f, auth.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
 )
 
 var codeForm = regexp.MustCompile(`^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$`)
@@ -41,7 +42,7 @@ func TestRedeem(t *testing.T) {
 	for name, spell := range spellings {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			a := auth.New(openStore(t, t.TempDir()), auth.Options{})
+			a := auth.New(sqlitetest.Serve(t, t.TempDir()), auth.Options{})
 			joined, err := a.Redeem(ctx, spell(newCode(t, a, "acme/api")), "ada's\x1b[31m laptop")
 			if err != nil {
 				t.Fatal(err)
@@ -64,7 +65,7 @@ func TestRedeem(t *testing.T) {
 }
 
 func TestRedeemOnce(t *testing.T) {
-	a := auth.New(openStore(t, t.TempDir()), auth.Options{})
+	a := auth.New(sqlitetest.Serve(t, t.TempDir()), auth.Options{})
 	code := newCode(t, a, "acme/api")
 	var won, lost atomic.Int32
 	var wg sync.WaitGroup
@@ -92,7 +93,7 @@ func TestRedeemOnce(t *testing.T) {
 
 func TestCodeBurns(t *testing.T) {
 	for _, wrong := range []int{auth.CodeTries - 1, auth.CodeTries} {
-		a := auth.New(openStore(t, t.TempDir()), auth.Options{})
+		a := auth.New(sqlitetest.Serve(t, t.TempDir()), auth.Options{})
 		code := newCode(t, a, "acme/api")
 		for range wrong {
 			if _, err := a.Redeem(t.Context(), wrongCode, "x"); !errors.Is(err, api.ErrForbidden) {
@@ -108,7 +109,7 @@ func TestCodeBurns(t *testing.T) {
 
 func TestCodeExpires(t *testing.T) {
 	clk := newClock()
-	a := auth.New(openStore(t, t.TempDir()), auth.Options{Now: clk.Now})
+	a := auth.New(sqlitetest.Serve(t, t.TempDir()), auth.Options{Now: clk.Now})
 	first, second := newCode(t, a, "acme/api"), newCode(t, a, "acme/api")
 	clk.Advance(auth.CodeLife - time.Second)
 	if _, err := a.Redeem(t.Context(), first, "x"); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/core"
+	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
 )
 
 type fataler interface {
@@ -38,7 +39,7 @@ func clean(context.Context, string, string) ([]api.Finding, error) { return nil,
 func newCore(tb testing.TB, o core.Options) *core.Core {
 	tb.Helper()
 	if o.Store == nil {
-		o.Store = openStore(tb, tb.TempDir())
+		o.Store = sqlitetest.Serve(tb, tb.TempDir())
 	}
 	if o.Scan == nil {
 		o.Scan = clean
@@ -78,7 +79,7 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := core.New(core.Options{Scan: clean}); !errors.Is(err, api.ErrConfig) {
 		t.Errorf("without a store: %v", err)
 	}
-	if _, err := core.New(core.Options{Store: openStore(t, t.TempDir())}); !errors.Is(err, api.ErrConfig) {
+	if _, err := core.New(core.Options{Store: sqlitetest.Serve(t, t.TempDir())}); !errors.Is(err, api.ErrConfig) {
 		t.Errorf("without a scanner: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/core"
+	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
 )
 
 // model is a repo in plain maps, and the rules of the protocol written down a
@@ -144,7 +145,7 @@ func (m *model) push(p api.PushRequest, role api.Role, lax bool) (outcome string
 
 // TestPushAgainstModel sends random writes to a real store and to the model.
 func TestPushAgainstModel(t *testing.T) {
-	backend := openStore(t, t.TempDir())
+	backend := sqlitetest.Serve(t, t.TempDir())
 	c, err := core.New(core.Options{Store: backend, MaxEntries: modelCap, Scan: func(_ context.Context, key, content string) ([]api.Finding, error) {
 		if content == secretContent {
 			return []api.Finding{{Key: key, Line: 1, Rule: "mark", Tier: "block1"}}, nil

@@ -3,12 +3,14 @@ package memdir_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/sync/memdir"
@@ -46,12 +48,24 @@ func TestCrashChild(t *testing.T) {
 		}
 		placements = append(placements, p)
 	}
-	for _, placed := range tree.Place(t.Context(), placements) {
+	// As the engine does it: what is in place becomes the base, and no sooner.
+	record := api.Record{View: &crashView, Bases: map[api.Key]api.Base{}}
+	for i, placed := range tree.Place(t.Context(), placements) {
 		t.Log(placed)
+		if placed.Err == nil {
+			record.Bases[placements[i].Key] = api.Base{Sum: placements[i].Sum}
+		}
 	}
-	t.Log(tree.Retire(t.Context(), key(t, "retired.md"), []api.Checksum{api.SumString("retired")}))
+	t.Log(state.Commit(t.Context(), record))
+	retired := key(t, "retired.md")
+	if err := tree.Retire(t.Context(), retired, []api.Checksum{api.SumString("retired")}); err == nil {
+		t.Log(state.Commit(t.Context(), api.Record{Bases: map[api.Key]api.Base{retired: {Tomb: 7}}}))
+	}
 	t.Log(tree.Recover(t.Context())) // what lingers goes now
 }
+
+// crashView is the server's position that the interrupted run records.
+var crashView = api.Position{Epoch: "after", Version: 7}
 
 func crashTree(t *testing.T, base string, state *statedir.Dir) *memdir.Tree {
 	t.Helper()
@@ -66,40 +80,33 @@ func crashTree(t *testing.T, base string, state *statedir.Dir) *memdir.Tree {
 	return tree
 }
 
-// crashCalls are the system calls at which a run is interrupted.
-var crashCalls = []string{
-	"openat", "write", "pread64", "fchmod", "utimensat", "fsync", "renameat", "renameat2", "linkat", "mkdirat", "unlinkat", "newfstatat", "fcntl",
-}
-
-// TestKilledAnywhere kills the process at many of its system calls. Each file is
-// then wholly old or wholly new, and recovery leaves nothing behind and loses
-// nothing.
-func TestKilledAnywhere(t *testing.T) {
-	requireStrace(t)
-	kills := 0
+// TestF11KilledAnywhere kills the process before each system call of one whole
+// apply, the saved copies and the state's journal included. Each file is then
+// wholly old or wholly new, nothing counts as agreed that is not in place, and a
+// restart leaves nothing behind and loses nothing. A short run takes only the
+// calls that change something: between them nothing does.
+func TestF11KilledAnywhere(t *testing.T) {
+	every := !testing.Short()
 	for _, without := range []string{"", "yes"} {
-		for _, call := range crashCalls {
-			t.Run(fmt.Sprintf("%s without exchange %q", call, without), func(t *testing.T) {
-				for _, n := range crashPoints() {
-					w := crashWorld(t)
-					if !w.run(without, fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", call, n)) {
-						break // it got to its end
-					}
-					kills++
-					w.check(fmt.Sprintf("killed at %s %d", call, n), without)
-				}
-			})
-		}
+		t.Run(fmt.Sprintf("without exchange %q", without), func(t *testing.T) {
+			n := 1
+			for w := crashWorld(t); runKilled(t, n, every, w.env(without), "-test.run=^TestCrashChild$"); w = crashWorld(t) {
+				when := fmt.Sprintf("killed at call %d", n)
+				w.check(when, without)
+				w.checkRetired(when)
+				n++
+			}
+			t.Logf("FIGURE killed at each of %d system calls of one apply", n-1)
+			if n < 60 {
+				t.Errorf("killed %d times only: an apply makes more calls than that", n-1)
+			}
+		})
 	}
-	if kills < 2*len(crashCalls) {
-		t.Errorf("only %d runs were killed", kills)
-	}
-	t.Logf("%d runs were killed", kills)
 }
 
-// TestFailingCalls makes system calls fail, as a full or broken disk does. The
+// TestF12FailingCalls makes system calls fail, as a full or broken disk does. The
 // program goes on: whatever failed, nothing is torn, left over or lost.
-func TestFailingCalls(t *testing.T) {
+func TestF12FailingCalls(t *testing.T) {
 	requireStrace(t)
 	for _, fault := range []string{
 		"write:error=ENOSPC", "write:error=EIO", "fsync:error=EIO", "fsync:error=ENOSPC", "renameat:error=ENOSPC",
@@ -108,7 +115,7 @@ func TestFailingCalls(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			for _, n := range crashPoints() {
 				w := crashWorld(t)
-				w.run("", fmt.Sprintf("inject=%s:when=%d", fault, n))
+				w.run(fmt.Sprintf("inject=%s:when=%d", fault, n))
 				w.check(fmt.Sprintf("%s at %d", fault, n), "")
 			}
 		})
@@ -163,40 +170,113 @@ func crashWorld(t *testing.T) *crashed {
 	return w
 }
 
-// run runs the scenario with a fault, and reports whether it was killed.
-func (w *crashed) run(without, inject string) bool {
+// env is what the scenario needs to know.
+func (w *crashed) env(without string) []string {
+	return append(os.Environ(), crashBase+"="+w.base, crashWithout+"="+without, "GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0")
+}
+
+// run runs the scenario with system calls that fail.
+func (w *crashed) run(inject string) {
 	w.Helper()
 	call, _, _ := strings.Cut(strings.TrimPrefix(inject, "inject="), ":")
 	cmd := exec.CommandContext(w.Context(), "strace", "-f", "-qq", "-o", os.DevNull,
 		"-e", "trace="+call, "-e", inject, os.Args[0], "-test.run=^TestCrashChild$")
-	cmd.Env = append(os.Environ(), crashBase+"="+w.base, crashWithout+"="+without, "GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0")
-	err := cmd.Run()
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	if err != nil && !ok {
-		w.Fatal(err)
+	cmd.Env = w.env("")
+	if err := cmd.Run(); err != nil {
+		w.Errorf("%s: %v", inject, err)
 	}
-	return ok && !exit.Exited()
 }
 
 // check looks at what an interrupted run left, recovers, and looks again.
 func (w *crashed) check(when, without string) {
 	w.Helper()
 	w.checkTree(when, without != "")
+	w.checkState(when)
 	if err := crashTree(w.T, w.base, w.state).Recover(w.Context()); err != nil {
 		w.Errorf("%s: %v", when, err)
 	}
 	w.checkTree(when+", recovered", false)
-	entries, err := os.ReadDir(w.state.Staging())
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		w.Fatal(err)
-	}
-	for _, entry := range entries {
-		w.Errorf("%s: left in staging: %s", when, entry.Name())
-	}
+	w.checkLeftovers(when)
 	for name, unknown := range map[string]string{"edited.md": "edited here", "retired.md": "retired"} {
 		if w.content(name) != unknown && !w.isSaved(unknown) {
 			w.Errorf("%s: %q is lost", when, unknown)
 		}
+	}
+}
+
+// checkState wants a journal that can be read, in which nothing counts as agreed
+// that is not in place, and saved copies that are whole.
+func (w *crashed) checkState(when string) {
+	w.Helper()
+	if err := w.state.Lock(); err != nil {
+		w.Fatalf("%s: %v", when, err)
+	}
+	memory, err := w.state.Load(w.Context())
+	if err != nil {
+		w.Errorf("%s: %v", when, err)
+	}
+	for name, after := range crashAfter {
+		switch sum := memory.Bases[key(w.T, name)].Sum; {
+		case sum == api.SumString(after):
+			if got := w.content(name); got != after {
+				w.Errorf("%s: %s counts as agreed and holds %q", when, name, got)
+			}
+		case !sum.IsZero():
+			w.Errorf("%s: %s has a base that nobody recorded", when, name)
+		}
+	}
+	if memory.Version != 0 && memory.Version != crashView.Version {
+		w.Errorf("%s: the journal is at version %d", when, memory.Version)
+	}
+	copies, err := w.state.Copies()
+	if err != nil {
+		w.Errorf("%s: %v", when, err)
+	}
+	for _, c := range copies {
+		if _, _, err := w.state.ReadCopy(c.ID); err != nil {
+			w.Errorf("%s: %v", when, err)
+		}
+	}
+}
+
+// checkRetired wants a file that counts as retired to be gone.
+func (w *crashed) checkRetired(when string) {
+	w.Helper()
+	again, err := statedir.Open(w.state.Path())
+	if err != nil {
+		w.Fatal(err)
+	}
+	memory, err := again.Load(w.Context())
+	if err != nil {
+		w.Fatalf("%s: %v", when, err)
+	}
+	if memory.Bases[key(w.T, "retired.md")].Tomb != 0 && w.content("retired.md") != "" {
+		w.Errorf("%s: a file counts as retired and is there", when)
+	}
+}
+
+// checkLeftovers wants nothing of the dead process in the state directory, once
+// what may be at work has had its hour.
+func (w *crashed) checkLeftovers(when string) {
+	w.Helper()
+	if _, err := w.state.Prune(time.Now().Add(2 * time.Hour)); err != nil {
+		w.Errorf("%s: %v", when, err)
+	}
+	err := filepath.WalkDir(w.state.Path(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		temporary := strings.HasSuffix(path, ".tmp") || filepath.Dir(path) == w.state.Staging()
+		if temporary && !entry.IsDir() {
+			w.Errorf("%s: left behind: %s", when, path)
+		}
+		return nil
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := w.state.Close(); err != nil {
+		w.Error(err)
 	}
 }
 
@@ -251,7 +331,7 @@ func TestDurableOrder(t *testing.T) {
 	trace := filepath.Join(w.base, "trace")
 	cmd := exec.CommandContext(t.Context(), "strace", "-f", "-y", "-qq", "-o", trace,
 		"-e", "trace=fsync,renameat,renameat2,unlinkat", os.Args[0], "-test.run=^TestCrashChild$")
-	cmd.Env = append(os.Environ(), crashBase+"="+w.base, "GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0")
+	cmd.Env = w.env("")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -80,10 +80,10 @@ func fillUp(t *testing.T, dir string) func() {
 	}
 }
 
-// TestFullDisk: nothing fits any more, first for the contents, then only for
+// TestF12FullDisk: nothing fits any more, first for the contents, then only for
 // the saved copies. The old contents stay, nothing is left over, and when there
 // is room again the same calls succeed.
-func TestFullDisk(t *testing.T) {
+func TestF12FullDisk(t *testing.T) {
 	if !inOwnNamespace(t) {
 		return
 	}

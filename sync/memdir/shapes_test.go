@@ -96,7 +96,7 @@ func shapes() []shape {
 	return all
 }
 
-func TestShapes(t *testing.T) {
+func TestF14Shapes(t *testing.T) {
 	if n := len(shapes()); n < 50 {
 		t.Errorf("%d shapes", n)
 	}

@@ -170,7 +170,7 @@ func TestSettling(t *testing.T) {
 
 // After a jump of the clock all files seem to come from the future. They are
 // read once they were seen unchanged for long enough.
-func TestSettlingAfterClockJump(t *testing.T) {
+func TestF17SettlingAfterClockJump(t *testing.T) {
 	offset := -24 * time.Hour
 	w := newWorld(t, clockAt(&offset))
 	w.write("a.md", "one")

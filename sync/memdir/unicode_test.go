@@ -54,7 +54,7 @@ func TestDecomposedNameKeepsItsSpelling(t *testing.T) {
 	}
 }
 
-func TestBothNormalForms(t *testing.T) {
+func TestF16BothNormalForms(t *testing.T) {
 	w := newWorld(t)
 	composed, decomposed := "caf\u00e9.md", "cafe\u0301.md"
 	w.keepsBytes(decomposed, composed)
@@ -69,7 +69,7 @@ func TestBothNormalForms(t *testing.T) {
 	w.wantContent(decomposed, "decomposed")
 }
 
-func TestCaseTwins(t *testing.T) {
+func TestF15CaseTwins(t *testing.T) {
 	names := []string{"README.md", "Readme.md", "readme.md", "stra\u00dfe.md", "STRASSE.md", "Dir/x.md", "dir/x.md"}
 	w := newWorld(t, func(o *memdir.Options) {
 		o.Prefer = func(k api.Key) bool { return k.String() == "Readme.md" }

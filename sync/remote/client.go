@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,6 +52,11 @@ type Client struct {
 	http   *http.Client
 	ours   atomic.Bool // the server speaks our additions
 	stream time.Duration
+	idle   func() // closes connections that nobody uses
+
+	mu     sync.Mutex
+	era    context.Context         // of the requests under way; guarded by mu
+	endEra context.CancelCauseFunc // guarded by mu
 }
 
 // New returns a client. It makes no request. A URL that is none wraps
@@ -64,10 +70,14 @@ func New(opts Options) (*Client, error) {
 	if transport == nil {
 		transport = NewTransport()
 	}
+	idle := func() {}
+	if pool, ok := transport.(interface{ CloseIdleConnections() }); ok {
+		idle = pool.CloseIdleConnections
+	}
 	if opts.Token != nil {
 		transport = &oauth2.Transport{Source: opts.Token, Base: transport}
 	}
-	return &Client{
+	c := &Client{
 		base:  base,
 		repo:  opts.Repo,
 		actor: opts.Actor,
@@ -79,7 +89,36 @@ func New(opts Options) (*Client, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		stream: 2*api.Heartbeat + 5*time.Second,
-	}, nil
+		idle:   idle,
+	}
+	c.era, c.endEra = context.WithCancelCause(context.Background())
+	return c, nil
+}
+
+// errGivenUp ends requests whose connection is not to be trusted any more.
+var errGivenUp = fmt.Errorf("%w: the connection was given up", api.ErrOffline)
+
+// Reconnect gives up all connections, with the requests and the stream on them,
+// which end as [api.ErrOffline]; later requests make new ones. It is for a machine
+// that slept: what it was connected to may have gone without a word, and a
+// request on a dead connection waits until its deadline.
+func (c *Client) Reconnect() {
+	era, endEra := context.WithCancelCause(context.Background())
+	c.mu.Lock()
+	c.era, c.endEra, endEra = era, endEra, c.endEra
+	c.mu.Unlock()
+	endEra(errGivenUp)
+	c.idle()
+}
+
+// during returns a context that ends with ctx and with the next Reconnect.
+func (c *Client) during(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	c.mu.Lock()
+	era := c.era
+	c.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(era, func() { cancel(errGivenUp) })
+	return ctx, func(cause error) { stop(); cancel(cause) }
 }
 
 // NewTransport returns a transport with deadlines on every step but the body of
@@ -167,10 +206,15 @@ func (a *answer) mediaType() string {
 // do sends a request within [api.ClientTimeout]. Transport errors are
 // [api.ErrOffline].
 func (c *Client) do(req *http.Request) (*answer, error) {
-	ctx, cancel := context.WithTimeout(req.Context(), api.ClientTimeout)
+	ctx, giveUp := c.during(req.Context())
+	defer giveUp(nil)
+	ctx, cancel := context.WithTimeout(ctx, api.ClientTimeout)
 	defer cancel()
 	resp, err := c.http.Do(req.WithContext(ctx))
 	if err != nil {
+		if errors.Is(context.Cause(ctx), errGivenUp) {
+			return nil, errGivenUp
+		}
 		return nil, offline(err)
 	}
 	defer func() { _ = resp.Body.Close() }()

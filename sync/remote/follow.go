@@ -37,7 +37,7 @@ var errSilent = fmt.Errorf("%w: the event stream fell silent", api.ErrOffline)
 
 // followStream reads the event stream of PathEvents.
 func (c *Client) followStream(ctx context.Context, notify func(api.Position)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := c.during(ctx)
 	defer cancel(nil)
 	req, err := c.request(ctx, http.MethodGet, api.PathEvents, url.Values{"repo": {c.repo.String()}}, nil)
 	if err != nil {

@@ -108,12 +108,17 @@ func (c *Client) Push(ctx context.Context, batch api.Batch) (api.Pushed, error) 
 	if err != nil {
 		return api.Pushed{}, err
 	}
+	return c.put(ctx, body, batch.IfMatch)
+}
+
+// put sends the body of one write, under the condition ifMatch unless it is zero.
+func (c *Client) put(ctx context.Context, body []byte, ifMatch api.Checksum) (api.Pushed, error) {
 	req, err := c.request(ctx, http.MethodPut, api.PathTeamMemory, url.Values{"repo": {c.repo.String()}}, body)
 	if err != nil {
 		return api.Pushed{}, err
 	}
-	if !batch.IfMatch.IsZero() {
-		req.Header.Set("If-Match", `"`+batch.IfMatch.String()+`"`)
+	if !ifMatch.IsZero() {
+		req.Header.Set("If-Match", `"`+ifMatch.String()+`"`)
 	}
 	var answer api.PushAnswer
 	if _, err := c.call(req, &answer); err != nil {
@@ -144,6 +149,10 @@ func encode(batch api.Batch) ([]byte, error) {
 		put.Entries[o.Key.String()] = o.Content
 		put.Expect[o.Key.String()] = o.Expect
 	}
+	return encodePut(put)
+}
+
+func encodePut(put api.PushRequest) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)

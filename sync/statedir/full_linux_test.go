@@ -12,12 +12,12 @@ import (
 	"github.com/teammem/teammemd/api"
 )
 
-// TestFullDisk: commits and saves fail while nothing fits, change nothing, and
+// TestF12FullDiskOfTheState: commits and saves fail while nothing fits, change nothing, and
 // succeed again afterwards.
-func TestFullDisk(t *testing.T) {
+func TestF12FullDiskOfTheState(t *testing.T) {
 	const inside = "TEAMMEMD_TEST_NAMESPACE"
 	if os.Getenv(inside) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFullDisk$", "-test.v")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestF12FullDiskOfTheState$", "-test.v")
 		cmd.Env = append(os.Environ(), inside+"=yes", "GORACE=atexit_sleep_ms=0")
 		cmd.SysProcAttr = &syscall.SysProcAttr{
 			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,

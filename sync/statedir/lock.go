@@ -64,8 +64,9 @@ func (l *Lock) Release() error {
 	return errors.Join(err, l.file.Unlock())
 }
 
-// Lock makes this process the only writer, without waiting. A second call on a
-// locked Dir does nothing. [api.ErrAlreadyRunning] names the holder.
+// Lock makes this process the only writer, without waiting, and removes what a
+// writer that died left half written. A second call on a locked Dir does nothing.
+// [api.ErrAlreadyRunning] names the holder.
 func (d *Dir) Lock() error {
 	if d.lock != nil {
 		return nil
@@ -74,6 +75,29 @@ func (d *Dir) Lock() error {
 	if err != nil {
 		return err
 	}
+	if err := d.sweepJournal(); err != nil {
+		return errors.Join(err, lock.Release())
+	}
 	d.lock = lock
+	return nil
+}
+
+// sweepJournal removes temporary files of the journal: only the one writer makes
+// them, so that what the holder of the lock finds is a dead one's.
+func (d *Dir) sweepJournal() error {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return fmt.Errorf("sweeping state %q: %w", d.path, err)
+	}
+	prefix := "." + filepath.Base(d.journal.path) + "."
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, ".tmp") {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.path, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("sweeping state %q: %w", d.path, err)
+		}
+	}
 	return nil
 }

@@ -33,6 +33,40 @@ func TestLock(t *testing.T) {
 	}
 }
 
+// What a writer left half written goes with the next writer's lock, and not
+// while another one has it.
+func TestLockSweepsTheJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state [1]")
+	first := open(t, path)
+	if err := first.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(path, ".journal.ABCDEFGH2345.tmp")
+	for _, name := range []string{left, filepath.Join(path, "journal.tmp")} {
+		if err := os.WriteFile(name, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := open(t, path).Lock(); !errors.Is(err, api.ErrAlreadyRunning) {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("swept while another one writes: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, path).Lock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("left behind: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(path, "journal.tmp")); err != nil {
+		t.Errorf("a file that is none of its own is gone: %v", err)
+	}
+}
+
 func TestLockWithoutAPid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	lock, err := statedir.LockFile(path)

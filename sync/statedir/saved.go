@@ -31,7 +31,7 @@ type Copy struct {
 	// Base is the content that both sides had before, zero when unknown; see
 	// [Dir.Text].
 	Base api.Checksum `json:"base,omitzero"`
-	Read    bool         `json:"read"`
+	Read bool         `json:"read"`
 }
 
 func (d *Dir) savedDir() string                  { return filepath.Join(d.path, "saved") }

@@ -17,7 +17,7 @@ import (
 // them, and the server's history has them as well. That is why they are written
 // without an fsync, and why a reader checks them.
 
-func (d *Dir) textsDir() string                { return filepath.Join(d.path, "texts") }
+func (d *Dir) textsDir() string               { return filepath.Join(d.path, "texts") }
 func (d *Dir) textOf(sum api.Checksum) string { return filepath.Join(d.textsDir(), sum.Hex()) }
 
 // Text returns the text of a base, which was checked against its checksum.

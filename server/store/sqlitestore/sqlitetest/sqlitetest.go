@@ -1,4 +1,5 @@
-package core_test
+// Package sqlitetest opens real stores for the tests of the layers above them.
+package sqlitetest
 
 import (
 	"context"
@@ -8,10 +9,17 @@ import (
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
-// openStore opens a store for serving.
-func openStore(tb testing.TB, dir string) store.Backend {
+// Serve opens the data in dir as a server does, until the test ends.
+func Serve(tb testing.TB, dir string) store.Backend {
 	tb.Helper()
 	return open(tb, sqlitestore.Options{Dir: dir, Serve: true})
+}
+
+// Beside opens the same data as another process does that changes tokens while
+// a server runs.
+func Beside(tb testing.TB, dir string) store.Credentials {
+	tb.Helper()
+	return open(tb, sqlitestore.Options{Dir: dir})
 }
 
 func open(tb testing.TB, o sqlitestore.Options) store.Backend {

@@ -1,0 +1,135 @@
+package memory
+
+import "strings"
+
+// item is a line of an index that is not blank.
+type item struct {
+	raw  string // as it stands in its text
+	bare string // without a "\r" at its end
+	line string // without white space at its end: two that agree in it are the same
+	// blanks is how many blank lines stand before it.
+	blanks int
+	// id is the same for the same member of the set in all three texts.
+	id int
+}
+
+// index is a text as a set of lines in order.
+type index struct {
+	items    []item
+	trailing int    // blank lines at the end
+	cr       string // "\r" where lines end in CRLF
+	ended    bool
+	// fromBase are the runs of lines that base has as well; see identify.
+	fromBase []span
+}
+
+func parseIndex(s string) index {
+	t := split(s)
+	x := index{ended: t.ended}
+	if hasCR(t.lines) {
+		x.cr = "\r"
+	}
+	for _, raw := range t.lines {
+		bare := strings.TrimSuffix(raw, "\r")
+		line := strings.TrimRight(bare, " \t")
+		if line == "" {
+			x.trailing++
+			continue
+		}
+		x.items = append(x.items, item{raw: raw, bare: bare, line: line, blanks: x.trailing})
+		x.trailing = 0
+	}
+	return x
+}
+
+func (x index) end() text { return text{ended: x.ended} }
+
+func (x index) lines() []string {
+	lines := make([]string, len(x.items))
+	for i, it := range x.items {
+		lines[i] = it.line
+	}
+	return lines
+}
+
+// identify gives equal members of the set the same id. An entry is what it says,
+// wherever it stands, and so is any line that no text has twice. Other lines, such
+// as a heading that every section has, are told apart by their place: those that
+// the alignment pairs are the same.
+func identify(base, mine, theirs *index) {
+	words := vocabulary{}
+	b, m, t := words.number(base.lines()), words.number(mine.lines()), words.number(theirs.lines())
+	mine.fromBase = align(b, m, len(words))
+	byPlace := repeated(len(words), b, m, t)
+	next := len(words)
+	for _, x := range []struct {
+		*index
+		numbers []int
+	}{{base, b}, {mine, m}, {theirs, t}} {
+		for i, n := range x.numbers {
+			x.items[i].id = n
+			if byPlace[n] && !isEntry(x.items[i].line) {
+				x.items[i].id = next
+				next++
+			}
+		}
+	}
+	same(base, mine, mine.fromBase, 0)
+	// Both sides may have added such a line: it is the same if the line before it
+	// is, or else each belongs to what its own side added.
+	same(mine, theirs, align(m, t, len(words)), 1)
+	same(base, theirs, align(b, t, len(words)), 0)
+}
+
+// same gives the lines of y the ids of those of x that they are paired with, but
+// for the first few of each run.
+func same(x, y *index, spans []span, but int) {
+	for _, s := range spans {
+		for i := but; i < s.n; i++ {
+			y.items[s.b+i].id = x.items[s.a+i].id
+		}
+	}
+}
+
+// repeated says which lines occur twice or more in one of the texts.
+func repeated(words int, texts ...[]int) []bool {
+	twice := make([]bool, words)
+	for _, numbers := range texts {
+		seen := make([]bool, words)
+		for _, n := range numbers {
+			twice[n] = twice[n] || seen[n]
+			seen[n] = true
+		}
+	}
+	return twice
+}
+
+// isEntry reports whether a line is an item of an outermost list.
+func isEntry(line string) bool {
+	return line == strings.TrimLeft(line, " \t") && isList(line)
+}
+
+// isList reports whether a line begins an item of a list: "- ", "* ", "+ ", "1. ",
+// "1) ".
+func isList(line string) bool {
+	line = strings.TrimLeft(line, " \t")
+	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
+	sign, rest, found := strings.Cut(line[digits:], " ")
+	if !found || rest == "" {
+		return false
+	}
+	if digits > 0 {
+		return sign == "." || sign == ")"
+	}
+	return sign == "-" || sign == "*" || sign == "+"
+}
+
+// headingLevel is the level of a Markdown heading, 0 for any other line.
+func headingLevel(line string) int {
+	rest := strings.TrimLeft(line, "#")
+	level := len(line) - len(rest)
+	if level > 6 || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return 0
+	}
+	return level
+}
