@@ -14,11 +14,11 @@ import (
 
 const (
 	// pollEvery is the interval at which [Auth.Run] looks for changes that
-	// another process made.
-	pollEvery = 250 * time.Millisecond
+	// another process made. Each look wakes an idle process.
+	pollEvery = 400 * time.Millisecond
 	// maxStale is how old the last look may be for a cached token to count. It
 	// and one poll stay below the second within which a revocation must act.
-	maxStale = 700 * time.Millisecond
+	maxStale = 550 * time.Millisecond
 	// maxCached bounds the cache, in tokens.
 	maxCached = 10_000
 )

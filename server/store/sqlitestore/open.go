@@ -76,6 +76,7 @@ type Store struct {
 	closed bool          // owned by whoever holds turn
 	queue  queue
 	heads  headCache
+	glance glance
 }
 
 var _ store.Backend = (*Store)(nil)

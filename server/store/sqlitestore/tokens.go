@@ -101,18 +101,6 @@ func (s *Store) RevokeToken(ctx context.Context, id string, at time.Time) error 
 	return nil
 }
 
-// Generation returns a number that changes with every change of tokens.
-func (s *Store) Generation(ctx context.Context) (generation uint64, err error) {
-	err = s.read(ctx, "SELECT value FROM meta WHERE name = 'credential_generation'", nil, func(stmt *sqlite.Stmt) error {
-		generation = uint64(stmt.ColumnInt64(0))
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("reading the credential generation: %w", err)
-	}
-	return generation, nil
-}
-
 // fromMillis reads a time of a credential; 0 is the zero time.
 func fromMillis(ms int64) time.Time {
 	if ms == 0 {
