@@ -97,8 +97,5 @@ func TestF30ServerThatNeverAnswers(t *testing.T) {
 		full, _ := server.get(token, team)
 		return full.Content.Entries["meanwhile.md"] == "meanwhile\n"
 	})
-	for _, r := range proxy.Requests() {
-		t.Log(r.At.Sub(silent), r.Method, r.Path, r.Query, r.Status, r.Conditional)
-	}
 	await(t, time.Minute, "status to say so", func() bool { return m.status().State == "in-sync" })
 }
