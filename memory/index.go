@@ -1,6 +1,9 @@
 package memory
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // mergeIndex is the merge of MEMORY.md: the lines of theirs without those that
 // mine removed from base, and with those that mine added. An added line goes
@@ -17,38 +20,30 @@ func mergeIndex(base, mine, theirs string) string {
 type indexMerge struct {
 	base, mine, theirs index
 
-	inBase, inMine map[int]bool
-	// at is where a line is in theirs, placed where it is in mine: the first of
-	// several.
-	at, placed map[int]int
-	// added holds the lines of mine that go before each line of theirs, and at
-	// its end those that go last, as places in mine.
-	added [][]int
+	// inBase is where a line is in base, by its id, and so for the others: the
+	// first place of several, nowhere for none.
+	inBase, inMine, inTheirs []int32
+	// added holds the lines of mine that go before a line of theirs, or last of
+	// all, as places in both.
+	added map[int][]int
 }
+
+const nowhere = -1
 
 func newIndexMerge(base, mine, theirs index) *indexMerge {
-	identify(&base, &mine, &theirs)
+	ids := identify(&base, &mine, &theirs)
 	return &indexMerge{
 		base: base, mine: mine, theirs: theirs,
-		inBase: members(base), inMine: members(mine),
-		at: places(theirs), placed: places(mine),
-		added: make([][]int, len(theirs.items)+1),
+		inBase: places(base, ids), inMine: places(mine, ids), inTheirs: places(theirs, ids),
+		added: map[int][]int{},
 	}
 }
 
-func members(x index) map[int]bool {
-	set := make(map[int]bool, len(x.items))
-	for _, it := range x.items {
-		set[it.id] = true
-	}
-	return set
-}
-
-func places(x index) map[int]int {
-	at := make(map[int]int, len(x.items))
+func places(x index, ids int) []int32 {
+	at := slices.Repeat([]int32{nowhere}, ids)
 	for i, it := range x.items {
-		if _, known := at[it.id]; !known {
-			at[it.id] = i
+		if at[it.id] == nowhere {
+			at[it.id] = int32(i)
 		}
 	}
 	return at
@@ -58,25 +53,25 @@ func places(x index) map[int]int {
 // base to mine; next is the line of theirs before which an addition goes.
 func (m *indexMerge) place() {
 	next, line := 0, 0
-	taken := map[int]bool{}
+	taken := make([]bool, len(m.inMine))
 	for _, e := range append(edits(m.mine.fromBase, len(m.base.items), len(m.mine.items)), edit{b0: len(m.mine.items), b1: len(m.mine.items)}) {
 		for ; line < e.b0; line++ {
 			next = m.after(m.mine.items[line].id, next)
 		}
 		// What replaces a line goes to its place.
 		for _, gone := range m.base.items[e.a0:e.a1] {
-			if !m.inMine[gone.id] {
+			if m.inMine[gone.id] == nowhere {
 				next = m.after(gone.id, next)
 			}
 		}
 		for ; line < e.b1; line++ {
 			it := m.mine.items[line]
-			if _, there := m.at[it.id]; there || m.inBase[it.id] || taken[it.id] {
+			if m.inTheirs[it.id] != nowhere || m.inBase[it.id] != nowhere || taken[it.id] {
 				next = m.after(it.id, next)
 				continue
 			}
 			taken[it.id] = true
-			if level := headingLevel(it.line); level > 0 {
+			if level := headingLevel(it.line()); level > 0 {
 				next = m.beforeSection(next, level)
 			}
 			m.added[next] = append(m.added[next], line)
@@ -86,9 +81,9 @@ func (m *indexMerge) place() {
 
 // after is the place behind a line in theirs, or the present one for a line that
 // theirs does not have.
-func (m *indexMerge) after(id, present int) int {
-	if at, there := m.at[id]; there {
-		return at + 1
+func (m *indexMerge) after(id int32, present int) int {
+	if at := m.inTheirs[id]; at != nowhere {
+		return int(at) + 1
 	}
 	return present
 }
@@ -98,8 +93,8 @@ func (m *indexMerge) after(id, present int) int {
 func (m *indexMerge) beforeSection(next, level int) int {
 	for ; next < len(m.theirs.items); next++ {
 		it := m.theirs.items[next]
-		other := headingLevel(it.line)
-		if m.inBase[it.id] || m.inMine[it.id] || other > 0 && other <= level {
+		other := headingLevel(it.line())
+		if m.inBase[it.id] != nowhere || m.inMine[it.id] != nowhere || other > 0 && other <= level {
 			break
 		}
 	}
@@ -108,22 +103,30 @@ func (m *indexMerge) beforeSection(next, level int) int {
 
 // chosen is a line of the result: of theirs, or added by mine.
 type chosen struct {
-	item
 	mine bool
 	at   int // in its own text
 }
 
+func (m *indexMerge) of(c chosen) index {
+	if c.mine {
+		return m.mine
+	}
+	return m.theirs
+}
+
+func (m *indexMerge) item(c chosen) item { return m.of(c).items[c.at] }
+
 func (m *indexMerge) choose() []chosen {
-	var list []chosen
-	for i := range m.added {
+	list := make([]chosen, 0, len(m.theirs.items)+len(m.added))
+	for i := range len(m.theirs.items) + 1 {
 		for _, line := range m.added[i] {
-			list = append(list, chosen{m.mine.items[line], true, line})
+			list = append(list, chosen{true, line})
 		}
 		if i == len(m.theirs.items) {
 			break
 		}
-		if it := m.theirs.items[i]; !m.inBase[it.id] || m.inMine[it.id] {
-			list = append(list, chosen{it, false, i})
+		if id := m.theirs.items[i].id; m.inBase[id] == nowhere || m.inMine[id] != nowhere {
+			list = append(list, chosen{false, i})
 		}
 	}
 	return list
@@ -140,54 +143,57 @@ func (m *indexMerge) assemble() text {
 	if len(list) == 0 {
 		return out
 	}
-	for i, c := range list {
-		blanks := 0
-		switch {
-		case i > 0:
-			blanks = m.blanks(list[i-1], c)
-		case c.at == 0:
-			blanks = c.blanks
+	out.lines = make([]string, 0, len(list)*2)
+	blank := func(n int32) {
+		for range n {
+			out.lines = append(out.lines, style.cr)
 		}
-		out.lines = append(out.lines, slices.Repeat([]string{style.cr}, blanks)...)
-		raw := c.raw
+	}
+	for i, c := range list {
+		if i > 0 {
+			blank(m.blanks(list[i-1], c))
+		} else if c.at == 0 {
+			blank(m.item(c).blanks)
+		}
+		raw := m.item(c).raw
 		if c.mine {
-			raw = c.bare + style.cr
+			raw = strings.TrimSuffix(raw, "\r") + style.cr
 		}
 		out.lines = append(out.lines, raw)
 	}
-	out.lines = append(out.lines, slices.Repeat([]string{style.cr}, style.trailing)...)
+	blank(m.trailing(list[len(list)-1]))
 	return out
+}
+
+// trailing is how many blank lines stand after the last line: those of the text
+// in which it is the last one as well.
+func (m *indexMerge) trailing(last chosen) int32 {
+	if !last.mine && last.at == len(m.theirs.items)-1 {
+		return m.theirs.trailing
+	}
+	if at := m.inMine[m.item(last).id]; at != nowhere && int(at) == len(m.mine.items)-1 {
+		return m.mine.trailing
+	}
+	return 0
 }
 
 // blanks is how many blank lines go between two lines: as many as in theirs or in
 // mine, if they follow each other there.
-func (m *indexMerge) blanks(before, after chosen) int {
+func (m *indexMerge) blanks(before, after chosen) int32 {
+	x, y := m.item(before), m.item(after)
 	if !before.mine && !after.mine && before.at+1 == after.at {
-		return after.blanks
+		return y.blanks
 	}
-	p, known := m.placed[before.id]
-	q, also := m.placed[after.id]
-	if known && also && p+1 == q {
+	p, q := m.inMine[x.id], m.inMine[y.id]
+	if p != nowhere && q == p+1 {
 		return m.mine.items[q].blanks
 	}
-	own, left := m.of(after), after.at-1
-	if isList(before.line) && isList(after.line) {
+	if isList(x.line()) && isList(y.line()) {
 		// The blank line between a heading and its list is none of the list's.
-		if left >= 0 && isList(own.items[left].line) {
-			return after.blanks
+		if left := after.at - 1; left >= 0 && isList(m.of(after).items[left].line()) {
+			return y.blanks
 		}
 		return 0
 	}
-	blanks := after.blanks
-	if right := before.at + 1; right < len(m.of(before).items) {
-		blanks = max(blanks, m.of(before).items[right].blanks)
-	}
-	return blanks
-}
-
-func (m *indexMerge) of(c chosen) index {
-	if c.mine {
-		return m.mine
-	}
-	return m.theirs
+	return max(y.blanks, m.of(before).blanksAfter(before.at))
 }

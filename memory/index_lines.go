@@ -4,19 +4,20 @@ import "strings"
 
 // item is a line of an index that is not blank.
 type item struct {
-	raw  string // as it stands in its text
-	bare string // without a "\r" at its end
-	line string // without white space at its end: two that agree in it are the same
-	// blanks is how many blank lines stand before it.
-	blanks int
-	// id is the same for the same member of the set in all three texts.
-	id int
+	raw string // as it stands in its text
+	// length is that of the line without white space at its end: two lines that
+	// agree so far are the same.
+	length int32
+	blanks int32 // blank lines before it
+	id     int32 // the same for the same member of the set in all three texts
 }
+
+func (it item) line() string { return it.raw[:it.length] }
 
 // index is a text as a set of lines in order.
 type index struct {
 	items    []item
-	trailing int    // blank lines at the end
+	trailing int32  // blank lines at the end
 	cr       string // "\r" where lines end in CRLF
 	ended    bool
 	// fromBase are the runs of lines that base has as well; see identify.
@@ -29,14 +30,14 @@ func parseIndex(s string) index {
 	if hasCR(t.lines) {
 		x.cr = "\r"
 	}
+	x.items = make([]item, 0, len(t.lines))
 	for _, raw := range t.lines {
-		bare := strings.TrimSuffix(raw, "\r")
-		line := strings.TrimRight(bare, " \t")
+		line := strings.TrimRight(strings.TrimSuffix(raw, "\r"), " \t")
 		if line == "" {
 			x.trailing++
 			continue
 		}
-		x.items = append(x.items, item{raw: raw, bare: bare, line: line, blanks: x.trailing})
+		x.items = append(x.items, item{raw: raw, length: int32(len(line)), blanks: x.trailing})
 		x.trailing = 0
 	}
 	return x
@@ -44,10 +45,18 @@ func parseIndex(s string) index {
 
 func (x index) end() text { return text{ended: x.ended} }
 
+// blanksAfter is how many blank lines stand behind an item.
+func (x index) blanksAfter(at int) int32 {
+	if at == len(x.items)-1 {
+		return x.trailing
+	}
+	return x.items[at+1].blanks
+}
+
 func (x index) lines() []string {
 	lines := make([]string, len(x.items))
 	for i, it := range x.items {
-		lines[i] = it.line
+		lines[i] = it.line()
 	}
 	return lines
 }
@@ -55,8 +64,8 @@ func (x index) lines() []string {
 // identify gives equal members of the set the same id. An entry is what it says,
 // wherever it stands, and so is any line that no text has twice. Other lines, such
 // as a heading that every section has, are told apart by their place: those that
-// the alignment pairs are the same.
-func identify(base, mine, theirs *index) {
+// the alignment pairs are the same. The ids are below the number that it returns.
+func identify(base, mine, theirs *index) (ids int) {
 	words := vocabulary{}
 	b, m, t := words.number(base.lines()), words.number(mine.lines()), words.number(theirs.lines())
 	mine.fromBase = align(b, m, len(words))
@@ -67,11 +76,12 @@ func identify(base, mine, theirs *index) {
 		numbers []int
 	}{{base, b}, {mine, m}, {theirs, t}} {
 		for i, n := range x.numbers {
-			x.items[i].id = n
-			if byPlace[n] && !isEntry(x.items[i].line) {
-				x.items[i].id = next
+			id := n
+			if byPlace[n] && !isEntry(x.items[i].line()) {
+				id = next
 				next++
 			}
+			x.items[i].id = int32(id)
 		}
 	}
 	same(base, mine, mine.fromBase, 0)
@@ -79,6 +89,7 @@ func identify(base, mine, theirs *index) {
 	// is, or else each belongs to what its own side added.
 	same(mine, theirs, align(m, t, len(words)), 1)
 	same(base, theirs, align(b, t, len(words)), 0)
+	return next
 }
 
 // same gives the lines of y the ids of those of x that they are paired with, but

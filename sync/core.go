@@ -8,6 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v4"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Timing of a core. The zero value of each field means its default.
@@ -163,8 +164,10 @@ func (c *Core) hear(now time.Time, event Event) {
 	switch e := event.(type) {
 	case Hinted:
 		c.dirty, c.full, c.restless = true, c.full || e.Full, c.restless || e.Busy
-		if errors.Is(c.failed, api.ErrRootMissing) {
-			c.notBefore = time.Time{} // it may be back
+		if c.failed == nil || errors.Is(c.failed, api.ErrRootMissing) {
+			// What moved under the last cycle has settled, or the root is back:
+			// the wait for that is over.
+			c.notBefore, c.unrest = time.Time{}, 0
 		}
 	case Noticed:
 		if c.view == nil || e.At.Epoch != c.view.Epoch || e.At.Version != c.view.Version || c.failed != nil {
@@ -283,6 +286,10 @@ func (c *Core) retryLater(now time.Time, err error, moved bool) {
 	wait := c.fullJitter()
 	if refusal, ok := errors.AsType[*api.Error](err); ok && refusal.RetryAfter > 0 {
 		wait = time.Duration(float64(refusal.RetryAfter) * (1 + c.rand.Float64()/4))
+		c.asRuled = now.Add(wait)
+	}
+	if planted.In(planted.GivesUp) && c.wait.NextBackOff() == maxBackoff {
+		wait = 1 << 62 // a century and a half
 		c.asRuled = now.Add(wait)
 	}
 	c.dirty, c.notBefore = true, now.Add(wait)

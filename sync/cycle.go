@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Bounds of one step of a cycle, so that a large root does not sit in memory
@@ -109,6 +110,9 @@ func (c *Core) onScanned(now time.Time, e Scanned) Effect {
 	}
 	cy.local = make(map[api.Key]api.Local, len(e.Snapshot.Files))
 	for _, file := range e.Snapshot.Files {
+		if base := c.memory.Bases[file.Key].Sum; planted.In(planted.PullFirst) && c.done == 0 && !base.IsZero() {
+			file.Sum = base
+		}
 		cy.local[file.Key] = file
 	}
 	for _, file := range e.Snapshot.Held {
@@ -141,7 +145,7 @@ func (c *Core) lookAgain() Effect {
 func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 	view, err := e.View, e.Err
 	if errors.Is(err, api.ErrNotFound) {
-		if c.holdsAnyBase() {
+		if c.holdsAnyBase() && !planted.In(planted.NotFoundIsEmpty) {
 			// It was there: this is a door that was closed, not an empty room.
 			return c.end(now, api.ErrNoAccess)
 		}

@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // emptyBody is the encoded size of a PUT without entries, in bytes.
@@ -21,6 +22,9 @@ func EncodedSize(o api.Outgoing) int {
 // within limit bytes, but at least one entry, which may be larger alone. Rest
 // shares the array of entries.
 func Pack(entries []api.Outgoing, limit int) (batch, rest []api.Outgoing) {
+	if planted.In(planted.BatchUnbounded) {
+		return entries, nil
+	}
 	size := emptyBody
 	for i, o := range entries {
 		size += EncodedSize(o)

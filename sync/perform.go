@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // perform carries out one effect and returns its answer. It decides nothing.
@@ -59,6 +60,11 @@ func (e *Engine) inspect(ctx context.Context, f Inspect) Event {
 	})
 	if err != nil {
 		return Inspected{Err: err}
+	}
+	if planted.In(planted.OtherBuffer) {
+		for i, key := range f.Keys {
+			files[i].Loaded, files[i].Err = e.opts.Tree.Load(ctx, key, f.How)
+		}
 	}
 	return Inspected{Files: files}
 }

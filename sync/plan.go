@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Facts is all that the plan for one key depends on.
@@ -56,7 +57,7 @@ func Plan(f Facts) Action {
 		// Not ready to leave, and not to be displaced either: the person is
 		// still working on it, or has to.
 		return Nothing
-	case f.Tomb != 0:
+	case f.Tomb != 0 && !planted.In(planted.TombIgnored):
 		return planRetired(f)
 	case f.Remote.IsZero():
 		return planAbsent(f)
@@ -85,6 +86,8 @@ func planRetired(f Facts) Action {
 // reason to delete: it is a new file here, or one that the server lost.
 func planAbsent(f Facts) Action {
 	switch {
+	case planted.In(planted.AbsenceDeletes) && f.knows(f.Local):
+		return Bury
 	case !f.Local.IsZero():
 		return Push
 	case !isBlank(f.Base):

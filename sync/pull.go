@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 func (c *Core) nextPull() Effect {
@@ -82,6 +83,12 @@ func (c *Core) onReceived(now time.Time, e Received) Effect {
 		return c.next(now)
 	}
 	cy.install = install
+	if planted.In(planted.StateFirst) {
+		for _, p := range install.Placements {
+			c.remember(p.Key, agreedOn(c.memory.Bases[p.Key], p.Sum))
+		}
+		return c.commit()
+	}
 	return install
 }
 
@@ -102,6 +109,7 @@ func (c *Core) spoiled(name string, asked map[api.Key]bool) {
 // arrived decides again about one key, by the content that came.
 func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 	cy, key := c.cycle, entry.Key
+	delete(cy.merged, key) // of an earlier try
 	if c.view.Sums[key] != entry.Sum {
 		c.view.Sums[key] = entry.Sum
 		c.view.Checksum = api.Checksum{} // it moved on; so may others have
@@ -140,6 +148,10 @@ func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 		}
 		install.Copies = append(install.Copies, saved)
 		placement.Known = append(placement.Known, mine.Sum)
+		if planted.In(planted.CopyInTree) {
+			beside, _ := api.ParseKey(key.String() + ".conflict.md")
+			install.Placements = append(install.Placements, api.Placement{Key: beside, Content: mine.Content, Sum: mine.Sum})
+		}
 	default:
 		c.carry(now, key, f, action)
 		return
@@ -157,6 +169,10 @@ func (c *Core) onInstalled(now time.Time, e Installed) Effect {
 	}
 	for i, err := range e.Retired {
 		key := cy.install.Retirements[i].Key
+		if unfit, ok := errors.AsType[*api.HeldError](err); ok {
+			cy.held[key] = Held{Key: key, Path: key.String(), Reason: unfit.Reason, Detail: unfit.Detail}
+			continue
+		}
 		if err != nil {
 			cy.again = true
 			continue

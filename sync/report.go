@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Report is what a person is told about a root. It is a value: a later cycle
@@ -118,6 +119,8 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 		return c.finish(now, cy.err)
 	case cy.raced:
 		return c.pauseForRace(now)
+	case planted.In(planted.StateFirst) && len(cy.install.Placements) > 0:
+		return cy.install
 	}
 	return c.next(now)
 }
@@ -161,7 +164,12 @@ func (c *Core) finish(now time.Time, err error) Effect {
 	case cy.again:
 		// Something moved meanwhile: files settle within the debounce, and a
 		// race was waited out already. The wait doubles should it not settle.
-		c.dirty, c.notBefore = true, now.Add(c.timing.settle()<<min(c.unrest, 7))
+		// Under constant writes it is kept short: a moment of rest must be met.
+		most := 7
+		if c.restless {
+			most = 2
+		}
+		c.dirty, c.notBefore = true, now.Add(c.timing.settle()<<min(c.unrest, most))
 		c.unrest++
 	default:
 		c.unrest = 0
@@ -276,7 +284,7 @@ func (c *Core) word(err error, pending int) Word {
 		return Halted
 	case c.paused:
 		return Paused
-	case pending > 0 || c.cycle.again:
+	case (pending > 0 || c.cycle.again) && !planted.In(planted.FalseInSync):
 		return Pending
 	}
 	return InSync

@@ -1,6 +1,9 @@
 package sync
 
-import "github.com/teammem/teammemd/api"
+import (
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
+)
 
 // Resolution says how to go on after the server was restored or replaced.
 type Resolution string
@@ -16,6 +19,9 @@ const (
 // wentBack reports whether the server is not the one that we followed, or an
 // older state of it: restored from a backup, or replaced.
 func (c *Core) wentBack(view *api.View) bool {
+	if planted.In(planted.BackupAccepted) {
+		return false
+	}
 	if c.memory.Epoch != "" && view.Epoch != "" && view.Epoch != c.memory.Epoch {
 		return true
 	}

@@ -124,15 +124,22 @@ func (c *companion) push(token, repo string, entries map[string]string) answer {
 	return c.call(http.MethodPut, token, api.PathTeamMemory, url.Values{"repo": {repo}}, map[string]any{"entries": entries})
 }
 
-// history returns the checksums of all versions that a key has had.
-func (c *companion) history(token, repo, key string) map[api.Checksum]bool {
+// versions returns the newest thousand versions that a key has had, newest
+// first.
+func (c *companion) versions(token, repo, key string) []api.VersionInfo {
 	c.machine.t.Helper()
 	a := c.call(http.MethodGet, token, api.PathHistory, url.Values{"repo": {repo}, "key": {key}, "limit": {"1000"}}, nil)
 	if a.status != http.StatusOK {
 		c.machine.t.Fatalf("history of %s: status %d, %s", key, a.status, shorten(string(a.body)))
 	}
+	return decode[api.HistoryAnswer](c.machine.t, string(a.body)).Versions
+}
+
+// history returns the checksums of all versions that a key has had.
+func (c *companion) history(token, repo, key string) map[api.Checksum]bool {
+	c.machine.t.Helper()
 	sums := make(map[api.Checksum]bool)
-	for _, v := range decode[api.HistoryAnswer](c.machine.t, string(a.body)).Versions {
+	for _, v := range c.versions(token, repo, key) {
 		sums[v.Checksum] = true
 	}
 	return sums

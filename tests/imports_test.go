@@ -54,6 +54,7 @@ var layout = map[string]rule{
 	"systemd":      {},
 
 	"tests":           {any: true, testOnly: true},
+	"tests/chaos":     {testOnly: true},
 	"tests/skipcheck": {testOnly: true},
 }
 

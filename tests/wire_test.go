@@ -2,11 +2,14 @@ package tests
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // wire is a proxy on loopback through which a client reaches a server. It
@@ -20,6 +23,7 @@ type wire struct {
 	captured bytes.Buffer          // guarded by mu
 	conns    map[net.Conn]struct{} // both ends; guarded by mu
 	severed  bool                  // guarded by mu
+	era      int                   // counts calls of mute; guarded by mu
 	// budget is how many more bytes of the server reach clients before the wire
 	// breaks, -1 for all; guarded by mu.
 	budget int
@@ -77,9 +81,10 @@ func (w *wire) carry(client net.Conn) {
 	if !w.hold(server) {
 		return
 	}
+	era := w.now()
 	var both sync.WaitGroup
-	both.Go(func() { w.copy(server, client, false); _ = server.(*net.TCPConn).CloseWrite() })
-	both.Go(func() { w.copy(client, server, true); _ = client.(*net.TCPConn).CloseWrite() })
+	both.Go(func() { w.copy(server, client, false, era); _ = server.(*net.TCPConn).CloseWrite() })
+	both.Go(func() { w.copy(client, server, true, era); _ = client.(*net.TCPConn).CloseWrite() })
 	both.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,10 +92,13 @@ func (w *wire) carry(client net.Conn) {
 	delete(w.conns, server)
 }
 
-func (w *wire) copy(to, from net.Conn, fromServer bool) {
+func (w *wire) copy(to, from net.Conn, fromServer bool, era int) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
+		if w.now() != era {
+			n = 0 // swallowed
+		}
 		if !fromServer {
 			// What is compressed cannot be searched: ask the server not to.
 			copy(buf, bytes.Replace(buf[:n], []byte("Accept-Encoding: gzip"), []byte("Accept-Encoding: none"), 1))
@@ -117,6 +125,20 @@ func (w *wire) record(p []byte, fromServer bool) int {
 	n := min(len(p), w.budget)
 	w.budget -= n
 	return n
+}
+
+// mute makes every connection that is open now carry nothing more, and closes
+// none: so are peers that went away while a machine slept. New ones work.
+func (w *wire) mute() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.era++
+}
+
+func (w *wire) now() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.era
 }
 
 // bytes is all that has passed.
@@ -195,6 +217,28 @@ func TestWire(t *testing.T) {
 	}
 	if got := string(w.bytes()); got != "acrossacross" {
 		t.Errorf("recorded %q", got)
+	}
+	conn, err := net.Dial("tcp", w.ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	said := func(text string) (string, error) {
+		_, _ = conn.Write([]byte(text))
+		_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		buf := make([]byte, len(text))
+		_, err := io.ReadFull(conn, buf)
+		return string(buf), err
+	}
+	if got, err := said("across"); got != "across" {
+		t.Errorf("before it is mute: %q, %v", got, err)
+	}
+	w.mute()
+	if got, err := said("nothing"); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("mute: %q, %v", got, err)
+	}
+	if got, err := echo(); got != "across" || err != nil {
+		t.Errorf("a new connection: %q, %v", got, err)
 	}
 	w.breakAfter(3)
 	if got, _ := echo(); got != "acr" {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // armTries bounds how often arming starts over because the root changed under
@@ -17,6 +19,10 @@ const armTries = 8
 // rearm lets all watches go, watches the root as it is now, and asks for it to
 // be read whole.
 func (r *root) rearm() {
+	if planted.In(planted.NotRearmed) && r.armed {
+		r.touch(true)
+		return
+	}
 	wasHere := r.identity != nil
 	r.disarm()
 	for range armTries {

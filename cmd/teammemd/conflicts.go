@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -35,7 +36,8 @@ func (a *app) conflictsCommand() *cobra.Command {
 		Use: "drop ID", Short: "Delete a saved copy", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.conflictsDrop(args[0]) },
 	}
-	return group("conflicts", "List, show, restore and drop saved copies", list, show, restore, drop)
+	return group("conflicts", "List, show, compare, merge, restore and drop saved copies",
+		list, show, a.conflictsDiffCommand(), a.conflictsMergeCommand(), restore, drop)
 }
 
 // copiesOf is the saved copies of one root.
@@ -171,14 +173,15 @@ func (a *app) conflictsRestore(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	tree, err := memdir.Open(memdir.Options{
-		Root: of.root.Dir, Staging: filepath.Join(of.state.Path(), "restore"), Save: of.state.Save,
-		Extensions: m.client.Config.Extensions, Ignore: m.client.Config.Ignore,
-	})
+	tree, err := of.tree(m)
 	if err != nil {
 		return err
 	}
-	if err := place(ctx, tree, of.state, c, content); err != nil {
+	now, _, err := teamText(ctx, tree, c.Key)
+	if err == nil {
+		err = place(ctx, tree, of.state, api.Placement{Key: c.Key, Content: content, Sum: c.Sum, Expect: now.Sum})
+	}
+	if err != nil {
 		return fmt.Errorf("restoring %s: %w", c.Key, err)
 	}
 	if err := of.state.MarkRead(id); err != nil {
@@ -191,20 +194,37 @@ func (a *app) conflictsRestore(ctx context.Context, id string) error {
 	return nil
 }
 
-func place(ctx context.Context, tree *memdir.Tree, state *statedir.Dir, c statedir.Copy, content string) error {
+// tree opens the team directory that the copies are of.
+func (of copiesOf) tree(m machine) (*memdir.Tree, error) {
+	return memdir.Open(memdir.Options{
+		Root: of.root.Dir, Staging: filepath.Join(of.state.Path(), "restore"), Save: of.state.Save,
+		Extensions: m.client.Config.Extensions, Ignore: m.client.Config.Ignore,
+	})
+}
+
+// teamText reads what stands in the tree now; there is false for a key without a
+// file.
+func teamText(ctx context.Context, tree *memdir.Tree, key api.Key) (now api.Loaded, there bool, err error) {
+	now, err = tree.Load(ctx, key, api.Reading{Twice: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return api.Loaded{}, false, nil
+	}
+	return now, err == nil, err
+}
+
+// place puts a text over the one that the placement expects. Only that one may go
+// without a copy, and only where it is a base: if the daemon has meanwhile pulled
+// another, that is kept like a text of this machine.
+func place(ctx context.Context, tree *memdir.Tree, state *statedir.Dir, p api.Placement) error {
 	memory, err := state.Load(ctx)
 	if err != nil {
 		return err
 	}
-	placement := api.Placement{Key: c.Key, Content: content, Sum: c.Sum, Known: append([]api.Checksum{memory.Bases[c.Key].Sum}, memory.Bases[c.Key].Ring...)}
-	now, err := tree.Load(ctx, c.Key, api.Reading{Twice: true})
-	switch {
-	case err == nil:
-		placement.Expect = now.Sum
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
+	base := memory.Bases[p.Key]
+	if p.Expect == base.Sum || slices.Contains(base.Ring, p.Expect) {
+		p.Known = []api.Checksum{p.Expect}
 	}
-	return tree.Place(ctx, []api.Placement{placement})[0].Err
+	return tree.Place(ctx, []api.Placement{p})[0].Err
 }
 
 // fileOf is where a key lies below a team directory.

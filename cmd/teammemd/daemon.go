@@ -104,6 +104,7 @@ type daemon struct {
 	lease    *control.Lease
 	socket   *control.Server
 	ready    chan struct{}      // closed when the roots were started
+	changed  bell               // rings when the status may have changed
 	repause  chan chan struct{} // asks for a look at the pauses; what is sent is closed after it
 	over     context.Context    // done when run has ended
 	ended    context.CancelFunc
@@ -137,7 +138,7 @@ func (a *app) newDaemon(m machine, sc *scanner.Scanner, log *slog.Logger) (*daem
 		fault: make(map[string]rootFault),
 	}
 	d.over, d.ended = context.WithCancel(context.Background())
-	d.socket = control.NewServer(control.Options{Handler: d, Logger: log, Note: m.paths.SocketNote()})
+	d.socket = control.NewServer(control.Options{Handler: d, Logger: log, Note: m.paths.SocketNote(), Changes: d.changed.next})
 	if err := d.socket.Listen(lease, m.paths.Socket()); err != nil {
 		return nil, errors.Join(err, lease.Release())
 	}

@@ -68,6 +68,7 @@ func (d *daemon) setPause(root *liveRoot, note pauseNote) (was pauseNote) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	was, root.pause = root.pause, note
+	d.changed.ring()
 	return was
 }
 

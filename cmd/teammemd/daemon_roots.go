@@ -184,7 +184,10 @@ func (d *daemon) start(ctx context.Context, m machine, root config.Root) error {
 	// At the end a root that was in step is looked at once more: the watcher may
 	// not have told yet what was written a moment ago.
 	unsettled := func() bool { return w.Pending(root.ID) || open.engine.Report().Word == teamsync.InSync }
-	open, err := m.open(ctx, root, rootOptions{scanner: d.scanner, log: log, unsettled: unsettled})
+	open, err := m.open(ctx, root, rootOptions{
+		scanner: d.scanner, log: log, unsettled: unsettled,
+		changed: func(teamsync.Report) { d.changed.ring() },
+	})
 	if err != nil {
 		return err
 	}
@@ -238,4 +241,5 @@ func (d *daemon) blame(root config.Root, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault[root.ID] = rootFault{root, err}
+	d.changed.ring()
 }

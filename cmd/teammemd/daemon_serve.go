@@ -85,6 +85,6 @@ func (d *daemon) rootStatus(ctx context.Context, root *liveRoot) (control.RootSt
 	return control.RootStatus{
 		RootReport: described, LastPush: report.LastPush, LastPull: report.LastPull, NextRetry: report.NextRetry,
 		Watch: string(mode), WatchReason: watching.Reason(root.ID), WatchRemedy: watching.Remedy(root.ID),
-		PausedSince: pause.Since, PausedUntil: pause.Until,
+		PausedSince: pause.Since, PausedUntil: pause.Until, Progress: progressFrom(report.Progress),
 	}, nil
 }

@@ -30,6 +30,9 @@ func reportOf(root config.Root, r teamsync.Report, conflicts control.List[contro
 		Epoch:      r.Position.Epoch,
 		DurationMS: r.Took.Milliseconds(),
 	}
+	for _, key := range r.Waiting {
+		out.PendingKeys = append(out.PendingKeys, key.String())
+	}
 	for _, h := range r.Held {
 		out.Held = append(out.Held, control.Held{
 			Key: h.Path, Line: h.Line, Column: h.Column, Rule: h.Rule, Tier: h.Tier,
@@ -86,7 +89,10 @@ func fixFor(h teamsync.Held) string {
 	case api.HeldLink:
 		return "replace the link by a plain file"
 	case api.HeldUnreadable:
-		return "make the file readable for you"
+		if h.Placing {
+			return "let your user write to the team directory, all below it and the file itself"
+		}
+		return "let your user read the file"
 	case api.HeldPrivateType:
 		return "move the personal note out of the team directory"
 	case api.HeldForgottenOnServer:

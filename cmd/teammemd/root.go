@@ -36,6 +36,7 @@ type rootOptions struct {
 	scanner   *scanner.Scanner
 	onDemand  bool
 	unsettled func() bool
+	changed   func(teamsync.Report) // called on every step of the engine; nil for nobody
 	log       *slog.Logger
 }
 
@@ -87,6 +88,11 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 		Merge:    client.OnConflict == config.Merge,
 		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
 		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
+		Changed: func() {
+			if o.changed != nil {
+				o.changed(r.engine.Report())
+			}
+		},
 	})
 	if r.pause = readPause(state.Path(), time.Now()); r.pause.active() {
 		r.engine.Pause(true) // before its first cycle
@@ -223,7 +229,10 @@ func (r *openRoot) describe(ctx context.Context, report teamsync.Report) (contro
 		return control.RootReport{}, err
 	}
 	report.Held = r.names.mask(ctx, report.Held)
-	described := reportOf(r.Root, report, conflicts)
-	described.Notices = r.notices(report)
-	return described, nil
+	out := reportOf(r.Root, report, conflicts)
+	out.Notices = r.notices(report)
+	for i, key := range out.PendingKeys {
+		out.PendingKeys[i] = r.names.name(ctx, key)
+	}
+	return out, nil
 }

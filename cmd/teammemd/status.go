@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +21,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Say how all roots stand",
 		Long: "Say how all registered roots stand: from the daemon when it runs, else by a look\n" +
-			"at both sides that changes nothing. The exit code is 0 unless --check is given.",
+			"at both sides that changes nothing. The exit code is 0 unless --check is given.\n" +
+			"With --watch a terminal is drawn anew in place; elsewhere each change is printed.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if watch && check {
@@ -36,7 +35,7 @@ func (a *app) statusCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "let the exit code say it too: 0 in sync, 3 held or in conflict, and so on")
-	cmd.Flags().BoolVar(&watch, "watch", false, "print again whenever something changes, until interrupted")
+	cmd.Flags().BoolVar(&watch, "watch", false, "show every change, until interrupted")
 	return cmd
 }
 
@@ -55,48 +54,6 @@ func (a *app) status(ctx context.Context, check bool) error {
 		}
 	}
 	return a.showStatus(status, running)
-}
-
-// statusWatch prints the status whenever it differs from what was printed.
-func (a *app) statusWatch(ctx context.Context) error {
-	m, err := a.machine()
-	if err != nil {
-		return err
-	}
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for last := ""; ; {
-		status, running, err := a.statusNow(ctx, m)
-		if err != nil {
-			return err
-		}
-		if line := fingerprint(status); line != last {
-			last = line
-			if err := a.showStatus(status, running); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
-}
-
-// fingerprint is what a person would see change.
-func fingerprint(status control.Status) string {
-	var b strings.Builder
-	for _, r := range status.Roots {
-		fmt.Fprintln(&b, r.Root, r.State, r.Watch, r.Error, r.LastPush, r.LastPull, r.Pending)
-		for _, h := range r.Held {
-			fmt.Fprintln(&b, h.Key, h.Line, h.Rule, h.Reason)
-		}
-		for _, c := range r.Conflicts {
-			fmt.Fprintln(&b, c.ID)
-		}
-	}
-	return b.String()
 }
 
 // statusNow asks the daemon, or looks by itself when none runs.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/teammem/teammemd/internal/control"
@@ -43,7 +44,11 @@ func (a *app) printRoot(r control.RootStatus) {
 	if r.Watch != watchOff {
 		watched = ", watched by " + r.Watch
 	}
-	a.printf("  state     %s, %d in step%s%s\n", label(r.State), r.Unchanged+r.Sent+r.Received+r.Restored, plural(r.Pending, ", %d pending"), watched)
+	moved := ""
+	if r.Progress.Planned > 0 {
+		moved = fmt.Sprintf(", %d of %d moved", r.Progress.Done, r.Progress.Planned)
+	}
+	a.printf("  state     %s%s, %d in step%s%s\n", label(r.State), moved, r.Unchanged+r.Sent+r.Received+r.Restored, plural(r.Pending, ", %d pending"), watched)
 	a.printf("  server    %s\n", r.Server)
 	if r.Error != "" {
 		a.printf("  trouble   %s\n", r.Error)
@@ -55,12 +60,18 @@ func (a *app) printRoot(r control.RootStatus) {
 	if !r.NextRetry.IsZero() && time.Until(r.NextRetry) > 0 {
 		a.printf("  next try  in %s\n", time.Until(r.NextRetry).Round(time.Second))
 	}
+	if len(r.PendingKeys) > 0 {
+		a.printf("  pending   %s%s\n", strings.Join(r.PendingKeys, ", "), plural(r.Pending-len(r.PendingKeys), ", and %d more"))
+	}
 	a.printf("  last      sent %s, received %s\n", ago(r.LastPush), ago(r.LastPull))
 	if n := r.Total.Restored; n > 0 {
 		a.printf("  restored  %s that had been deleted here\n", count(n, "file"))
 	}
 	a.printNotes("  ", r.RootReport)
 	a.printNotices(r.RootReport)
+	if n := len(r.Conflicts); n > 0 {
+		a.printf("  copies    %s to read: teammemd conflicts list\n", count(n, "saved text"))
+	}
 }
 
 // printWatch says why a root is not watched by events, and what would change

@@ -95,8 +95,13 @@ func (a *app) sync(ctx context.Context, args []string, req control.SyncRequest) 
 
 // syncRoot runs one cycle through the daemon, or alone when none runs.
 func (a *app) syncRoot(ctx context.Context, m machine, root config.Root, req control.SyncRequest) (control.RootReport, error) {
+	line := a.progressOf(ctx, root)
+	defer line.end()
 	daemon, err := m.daemon(ctx)
 	if err == nil {
+		watching, enough := context.WithCancel(ctx)
+		defer enough()
+		line.follow(watching, daemon, root)
 		var report control.RootReport
 		if report, err = daemon.Sync(ctx, req); err == nil {
 			return report, nil
@@ -105,7 +110,10 @@ func (a *app) syncRoot(ctx context.Context, m machine, root config.Root, req con
 	if !errors.Is(err, control.ErrNotRunning) {
 		return control.RootReport{}, err
 	}
-	return m.cycleOnce(ctx, root, rootOptions{scanner: scanner.New(scanner.Options{}), log: a.onceLog(m)}, req)
+	return m.cycleOnce(ctx, root, rootOptions{
+		scanner: scanner.New(scanner.Options{}), log: a.onceLog(m),
+		changed: func(r teamsync.Report) { line.set(progressFrom(r.Progress)) },
+	}, req)
 }
 
 // modeOf translates what travels over the socket.

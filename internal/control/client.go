@@ -103,24 +103,9 @@ func (c *Client) Stop(ctx context.Context) error {
 
 // call makes one request. A daemon that ends meanwhile is [ErrNotRunning].
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		text, err := json.Marshal(in)
-		if err != nil {
-			return fmt.Errorf("encoding a request to the daemon: %w", err)
-		}
-		body = bytes.NewReader(text)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://teammemd"+path, body)
+	resp, err := c.do(ctx, method, path, in)
 	if err != nil {
-		return fmt.Errorf("making a request to the daemon: %w", err)
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("asking the daemon: %w", ctx.Err())
-		}
-		return fmt.Errorf("%w: asking it: %w", ErrNotRunning, err)
+		return err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
@@ -128,11 +113,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("reading the daemon's answer: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		var f failure
-		if err := json.Unmarshal(text, &f); err != nil {
-			return fmt.Errorf("%w: the daemon answered status %d", api.ErrBadAnswer, resp.StatusCode)
-		}
-		return decodeFailure(f)
+		return refusal(resp.StatusCode, text)
 	}
 	if out == nil {
 		return nil
@@ -141,4 +122,37 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("%w: reading the daemon's answer: %w", api.ErrBadAnswer, err)
 	}
 	return nil
+}
+
+// do sends one request; its answer's body is the caller's to close.
+func (c *Client) do(ctx context.Context, method, path string, in any) (*http.Response, error) {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("encoding a request to the daemon: %w", err)
+		}
+		body = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://teammemd"+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("making a request to the daemon: %w", err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("asking the daemon: %w", ctx.Err())
+		}
+		return nil, fmt.Errorf("%w: asking it: %w", ErrNotRunning, err)
+	}
+	return resp, nil
+}
+
+// refusal turns an answer that is no 200 into an error.
+func refusal(status int, text []byte) error {
+	var f failure
+	if err := json.Unmarshal(text, &f); err != nil {
+		return fmt.Errorf("%w: the daemon answered status %d", api.ErrBadAnswer, status)
+	}
+	return decodeFailure(f)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -85,11 +86,30 @@ func (l *Lease) Release() error {
 // read by others.
 func pidFile(path string) string { return path + ".pid" }
 
+// The holder writes its number a moment after it took the lock: so long, and so
+// often, it is looked for.
+const (
+	holderTries = 50
+	holderPause = 10 * time.Millisecond
+)
+
 func heldBy(path string) error {
+	for range holderTries {
+		if pid := holder(path); pid > 0 {
+			return fmt.Errorf("%w: process %d holds %s", api.ErrAlreadyRunning, pid, path)
+		}
+		<-time.After(holderPause)
+	}
+	return fmt.Errorf("%w: another process holds %s", api.ErrAlreadyRunning, path)
+}
+
+// holder returns the number that stands beside a lock, 0 for none, or for that of
+// a process that is no more: one that was killed leaves it behind.
+func holder(path string) int {
 	text, err := os.ReadFile(pidFile(path))
 	pid, convErr := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil || convErr != nil || pid <= 0 {
-		return fmt.Errorf("%w: another process holds %s", api.ErrAlreadyRunning, path)
+	if err != nil || convErr != nil || pid <= 0 || !alive(pid) {
+		return 0
 	}
-	return fmt.Errorf("%w: process %d holds %s", api.ErrAlreadyRunning, pid, path)
+	return pid
 }

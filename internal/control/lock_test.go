@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -130,5 +131,37 @@ func TestLockWithoutADirectory(t *testing.T) {
 	}
 	if _, err := control.Lock(filepath.Join(file, "lock")); err == nil || errors.Is(err, api.ErrAlreadyRunning) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What a killed holder leaves behind names nobody: the one who has the lock now
+// writes its own number in a moment.
+func TestF20HolderIsNamedOnceItIsKnown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "daemon.lock")
+	lease, err := control.Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Release()
+	ended := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	write := func(pid int) {
+		t.Helper()
+		if err := os.WriteFile(path+".pid", []byte(strconv.Itoa(pid)+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(ended.Process.Pid)
+	told := make(chan error, 1)
+	go func() { _, err := control.Lock(path); told <- err }()
+	write(os.Getpid())
+	if err := <-told; !errors.Is(err, api.ErrAlreadyRunning) || !strings.Contains(err.Error(), fmt.Sprintf("process %d ", os.Getpid())) {
+		t.Errorf("the second: %v", err)
+	}
+	write(ended.Process.Pid)
+	if _, err := control.Lock(path); !errors.Is(err, api.ErrAlreadyRunning) || strings.Contains(err.Error(), strconv.Itoa(ended.Process.Pid)) {
+		t.Errorf("with the number of a dead one: %v", err)
 	}
 }

@@ -46,6 +46,8 @@ type RootReport struct {
 	Unchanged int `json:"unchanged"`
 	Restored  int `json:"restored"`
 	Pending   int `json:"pending"`
+	// PendingKeys are the first few of the pending keys.
+	PendingKeys []string `json:"pending_keys,omitempty"`
 	// Total counts what the process that answers has moved since it opened the
 	// root.
 	Total Moved `json:"total"`
@@ -107,6 +109,9 @@ type Status struct {
 	// Server is the URL, "" when the roots have several.
 	Server string           `json:"server"`
 	Roots  List[RootStatus] `json:"roots"`
+	// Log is where the daemon writes its log: the path of a file, or "journal:"
+	// and the name of its unit; "" where it cannot be told.
+	Log string `json:"log,omitempty"`
 }
 
 // RootStatus is one root within a [Status].
@@ -127,6 +132,14 @@ type RootStatus struct {
 	// command that would lift a limit of the system, "" where there is none.
 	WatchReason string `json:"watch_reason,omitempty"`
 	WatchRemedy string `json:"watch_remedy,omitempty"`
+	// Progress is of the cycle under way, once it knows what there is to do.
+	Progress Progress `json:"progress,omitzero"`
+}
+
+// Progress counts the keys that a cycle moves.
+type Progress struct {
+	Done    int `json:"done"`
+	Planned int `json:"planned"`
 }
 
 // Mode restricts a manual cycle.

@@ -34,6 +34,9 @@ type Options struct {
 	// Note is a file that names the socket while the server listens, "" for none.
 	// A client that sees another runtime directory finds the socket by it.
 	Note string
+	// Changes returns a channel that is closed when the status may have changed.
+	// nil means that whoever watches sees changes a little later.
+	Changes func() <-chan struct{}
 	// CheckEvery is how often the socket's file is looked for; zero means 3 s.
 	CheckEvery time.Duration
 }
@@ -43,8 +46,9 @@ const drain = 2 * time.Second
 
 // Server answers on the control socket. Listen, then Run, each once.
 type Server struct {
-	opts Options
-	http *http.Server
+	opts   Options
+	http   *http.Server
+	ending chan struct{} // closed when the server stops
 
 	// Owned by Listen, then by Run's goroutine.
 	wanted   string
@@ -61,8 +65,9 @@ func NewServer(opts Options) *Server {
 	if opts.CheckEvery <= 0 {
 		opts.CheckEvery = 3 * time.Second
 	}
-	s := &Server{opts: opts}
+	s := &Server{opts: opts, ending: make(chan struct{})}
 	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug)}
+	s.http.RegisterOnShutdown(func() { close(s.ending) })
 	return s
 }
 
@@ -214,6 +219,7 @@ func (s *Server) routes() http.Handler {
 		status, err := h.Status(r.Context())
 		answer(w, status, err)
 	})
+	mux.HandleFunc("GET "+pathStream, s.stream)
 	mux.HandleFunc("POST "+pathSync, func(w http.ResponseWriter, r *http.Request) {
 		var req SyncRequest
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxMessage)).Decode(&req); err != nil {

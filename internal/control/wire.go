@@ -11,6 +11,7 @@ import (
 // The paths on the socket.
 const (
 	pathStatus = "/v1/status"
+	pathStream = "/v1/status/stream"
 	pathSync   = "/v1/sync"
 	pathReload = "/v1/reload"
 	pathStop   = "/v1/stop"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // enter moves a staged file to its place in the tree. Afterwards the move says
@@ -20,6 +21,12 @@ func (t *Tree) enter(ctx context.Context, p *pool, s *staging, m *move) error {
 		return plainError(err)
 	}
 	m.at = at
+	if planted.In(planted.RenameOver) {
+		name := m.name
+		m.name = ""
+		p.changed(at.dir)
+		return atomicfile.Move(s.file, name, at.file, at.name)
+	}
 	if !m.exists {
 		return t.create(p, s, m)
 	}
@@ -55,8 +62,8 @@ func (m *move) swapError(err error) error {
 		return api.ErrUnsettled // the file, or its directory, went away or came back
 	case atomicfile.IsCrossDevice(err):
 		m.cross = true
-	case errors.Is(err, fs.ErrPermission):
-		return unreadable(err)
+	case isFixed(err):
+		return fixed(err)
 	}
 	return err
 }

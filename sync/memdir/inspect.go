@@ -12,6 +12,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 const (
@@ -122,7 +123,7 @@ func (t *Tree) inspect(ctx context.Context, s *staging, m *move) error {
 		return t.takeBack(ctx, s, m, got.held)
 	}
 	m.seen = got.mark
-	if got.sum == m.Sum || slices.Contains(m.Known, got.sum) {
+	if got.sum == m.Sum || slices.Contains(m.Known, got.sum) || planted.In(planted.UnknownDropped) {
 		return nil
 	}
 	id, err := t.saveExhibit(ctx, m.Key, got, whyDisplaced)

@@ -37,6 +37,11 @@ type cached struct {
 	seen time.Time
 }
 
+// openSettle is how long a file that a program has open for writing must have
+// been as it is, however short the wait for others: a program may rest in the
+// middle of a save for longer than a person likes to wait for its end.
+const openSettle = 500 * time.Millisecond
+
 // changed returns when the file changed last. A modification time in the
 // future, which any program may set, says nothing.
 func (m mark) changed(now time.Time) time.Time {
@@ -55,6 +60,9 @@ func (m mark) changed(now time.Time) time.Time {
 // times a moment later. Where nobody can tell whether it is open, a size that
 // changed without the times gives that moment away.
 func (m mark) unchangedFor(d time.Duration, now time.Time, busy bool, old cached) bool {
+	if busy {
+		d = max(d, openSettle)
+	}
 	if old.mark == m && !old.seen.IsZero() && now.Sub(old.seen) >= d {
 		return true
 	}

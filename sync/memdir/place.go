@@ -10,6 +10,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 const (
@@ -161,11 +162,15 @@ func (t *Tree) prepare(ctx context.Context, p *pool, m *move) (done bool, err er
 	}
 	m.mode, m.exists = info.Mode().Perm()|0o400, true // what we cannot read back we cannot verify
 	m.lively = time.Since(before.changed(time.Now())) < lively && t.cache[at.rel()].mark != before
-	if before.size == int64(len(m.Content)) {
+	if before.size == int64(len(m.Content)) && !planted.In(planted.Rewrites) {
 		same, err := at.holds(before, m.Sum)
 		if same || err != nil {
 			return same, err
 		}
+	}
+	if m.mode&0o222 == 0 {
+		// The exchange would not mind, but somebody did.
+		return false, fixed(errReadOnly)
 	}
 	if m.Expect.IsZero() {
 		if other, exact, err := at.twin(at.name); err == nil && !exact && other != "" {
@@ -199,14 +204,17 @@ func (at spot) holds(before mark, sum api.Checksum) (bool, error) {
 	return err == nil, err
 }
 
+// errReadOnly says that nobody may write a file.
+var errReadOnly = errors.New("the file is read-only")
+
 func twinError(other string) error {
 	return &api.HeldError{Reason: api.HeldCaseTwin, Detail: fmt.Sprintf("%q is in its place", other)}
 }
 
 // plainError turns "not a directory" and its like into an outcome for one key.
 func plainError(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return unreadable(err)
+	if isFixed(err) {
+		return fixed(err)
 	}
 	return err
 }

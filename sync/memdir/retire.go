@@ -68,8 +68,11 @@ func (t *Tree) moveOut(ctx context.Context, root *dir, at spot, key api.Key, kno
 	}
 	if err := atomicfile.Move(at.file, at.name, s.file, name); err != nil {
 		err = errors.Join(err, s.forgetKey(key))
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
+		case isFixed(err):
+			return fixed(err)
 		}
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Hashes returns the server's hashes view, or NotModified when its checksum is
@@ -148,6 +149,9 @@ func encode(batch api.Batch) ([]byte, error) {
 		}
 		put.Entries[o.Key.String()] = o.Content
 		put.Expect[o.Key.String()] = o.Expect
+	}
+	if planted.In(planted.NoPrecondition) {
+		put.Expect = nil
 	}
 	return encodePut(put)
 }
