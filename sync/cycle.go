@@ -126,6 +126,7 @@ func (c *Core) onScanned(now time.Time, e Scanned) Effect {
 		}
 		cy.unfit[file.Key] = held
 	}
+	c.forgetEmpty()
 	return c.look()
 }
 

@@ -43,7 +43,8 @@ func (w *World) finds(d debt) bool {
 		return true
 	}
 	for _, m := range w.machines {
-		if m.shows(d.key, d.text) {
+		// Of what a restored server lost, others may have the last copy.
+		if m.shows(d.key, d.text) || w.restored && m.state.hasCopy(d.key, d.text) {
 			return true
 		}
 	}
