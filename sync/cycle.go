@@ -157,7 +157,7 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 	}
 	view = c.complete(view)
 	if c.wentBack(view) {
-		if c.resolution == "" {
+		if c.resolution == "" || c.cycle.mode.DryRun {
 			c.view = nil
 			return c.end(now, api.ErrServerChanged)
 		}

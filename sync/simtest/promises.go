@@ -126,7 +126,8 @@ func (m *machine) hasCause(held teamsync.Held) bool {
 	case api.HeldCaseTwin:
 		return m.w.history.Twins
 	case api.HeldRefusedByServer:
-		return held.Key == s.poison || len(mine.s) > s.limit || s.hasTwin(held.Key) || m.w.history.Few || m.verdicts[held.Key]
+		// A verdict stays until the text changes, or a person asks again.
+		return m.w.history.Twins || held.Key == s.poison || len(mine.s) > s.limit || s.hasTwin(held.Key) || m.w.history.Few || m.verdicts[held.Key]
 	}
 	return false
 }
