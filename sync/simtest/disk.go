@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -127,6 +128,35 @@ func (f *inode) sync() { f.disk, f.dirty = f.text, false }
 func (d *disk) isDurable(which dir, name string) bool {
 	f := d.durable[which][name]
 	return f != nil && f == d.shown[which][name] && !f.dirty
+}
+
+// survives reports whether a content is in a synced file however much of the
+// journal a loss of power leaves.
+func (d *disk) survives(content text) bool {
+	var files [dirs]map[string]*inode
+	for i := range dirs {
+		files[i] = maps.Clone(d.durable[i])
+	}
+	for n := 0; ; n++ {
+		if !holds(files, content) {
+			return false
+		}
+		if n == len(d.journal) {
+			return true
+		}
+		put(&files, d.journal[n])
+	}
+}
+
+func holds(files [dirs]map[string]*inode, content text) bool {
+	for i := range dirs {
+		for name, f := range files[i] {
+			if !f.dirty && f.text == content && !strings.HasSuffix(name, "~") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // crash loses what was not synced: of the names a tail of the journal, of each

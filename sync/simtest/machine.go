@@ -95,7 +95,7 @@ func (m *machine) start() {
 		m.stop()
 		return
 	}
-	m.referee = referee{placed: map[api.Key]api.Checksum{}, followed: api.Position{Epoch: memory.Epoch, Version: memory.Version}}
+	m.referee = referee{placed: map[api.Key]api.Checksum{}, empty: map[api.Key]time.Time{}, followed: api.Position{Epoch: memory.Epoch, Version: memory.Version}}
 	seed := m.w.rand.Uint64()
 	m.ports = teamsync.Options{Tree: tree{m}, Remote: wire{m}, State: m.state, Guard: guard{m}}
 	m.core = teamsync.NewCore(memory, teamsync.Timing{}, rand.New(rand.NewPCG(seed, 2)))

@@ -171,6 +171,7 @@ func (m *machine) remove(key api.Key) {
 	if m.root != present || m.disk.shown[team][name] == nil || m.isSaving(key) {
 		return
 	}
+	m.w.note(m.name+" deletes", key)
 	m.replaced(key)
 	m.disk.relink(link{team, name, nil})
 	m.changed()
@@ -186,6 +187,7 @@ func (m *machine) powerLoss() {
 		f.writers = 0
 	}
 	before := m.atRisk()
+	w.note(m.name+" loses power", len(before))
 	m.disk.crash(w.rand, m.clock())
 	for _, files := range m.disk.shown {
 		for _, f := range files {
@@ -203,21 +205,18 @@ func (m *machine) powerLoss() {
 	}
 }
 
-// atRisk lists the debts that stand on nothing durable: a disk may lose them.
+// atRisk lists the debts that a loss of power may void: their texts are in no
+// synced file, whatever part of the journal survives.
 func (m *machine) atRisk() (debts []debt) {
 	for _, d := range m.w.owed {
-		if d.client != m.id || m.w.server.had(d.key, d.text) || m.state.hasCopy(d.key, d.text) {
+		if d.client != m.id || m.w.server.had(d.key, d.text) {
 			continue
 		}
-		durable := false
-		for which := range dirs {
-			for _, f := range m.disk.durable[which] {
-				durable = durable || !f.dirty && f.text == d.text
-			}
+		at := m.state.copyAt(d.key, d.text)
+		if at >= 0 && m.state.copies[at].synced || m.disk.survives(d.text) {
+			continue
 		}
-		if !durable {
-			debts = append(debts, d)
-		}
+		debts = append(debts, d)
 	}
 	return debts
 }
@@ -315,14 +314,7 @@ func (w *World) restore() {
 	w.server.restore(w.backup)
 	w.backup = nil
 	w.late = nil
-	for i, d := range w.owed {
-		if w.finds(d) {
-			continue
-		}
-		if j := slices.IndexFunc(w.machines, func(m *machine) bool { return m.shows(d.key, d.text) }); j >= 0 {
-			w.owed[i].client = j // whoever has it last
-		}
-	}
+	w.restored = true
 	w.owed = slices.DeleteFunc(w.owed, func(d debt) bool { return !w.finds(d) })
 	w.acked = slices.DeleteFunc(w.acked, func(d debt) bool { return !w.server.had(d.key, d.text) })
 }

@@ -65,14 +65,16 @@ func promiseRetiredOnPurpose(r *referee, key api.Key) error {
 // an edit.
 const emptyHold = time.Minute
 
-// promiseEmptyWaits: a file that had text is not sent empty before its time.
+// promiseEmptyWaits: a text is not replaced by nothing before its file was empty
+// for a minute, as far as the scans could tell, and in two of them.
 func promiseEmptyWaits(m *machine, batch api.Batch) error {
 	for _, o := range batch.Entries {
-		f := m.disk.shown[team][o.Key.String()]
-		if base := m.state.memory.Bases[o.Key].Sum; o.Content != "" || base.IsZero() || base == noText.sum || f == nil || f.text.s != "" {
+		base := m.state.memory.Bases[o.Key].Sum
+		if o.Content != "" || o.Expect == "" || base.IsZero() || base == noText.sum {
 			continue
 		}
-		if age := m.w.now.Sub(f.since); age < emptyHold && o.Expect != "" {
+		since, seen := m.referee.empty[o.Key]
+		if age := m.w.now.Sub(since); !seen || age < emptyHold {
 			return fmt.Errorf("%q was sent empty after %v", o.Key, age)
 		}
 	}

@@ -43,7 +43,8 @@ func (w *World) finds(d debt) bool {
 		return true
 	}
 	for _, m := range w.machines {
-		if m.shows(d.key, d.text) {
+		// Of what a restored server lost, others may have the last copy.
+		if m.shows(d.key, d.text) || w.restored && m.state.hasCopy(d.key, d.text) {
 			return true
 		}
 	}
@@ -125,7 +126,8 @@ func (m *machine) hasCause(held teamsync.Held) bool {
 	case api.HeldCaseTwin:
 		return m.w.history.Twins
 	case api.HeldRefusedByServer:
-		return held.Key == s.poison || len(mine.s) > s.limit || s.hasTwin(held.Key) || m.w.history.Few || m.verdicts[held.Key]
+		// A verdict stays until the text changes, or a person asks again.
+		return m.w.history.Twins || held.Key == s.poison || len(mine.s) > s.limit || s.hasTwin(held.Key) || m.w.history.Few || m.verdicts[held.Key]
 	}
 	return false
 }

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"errors"
+	"time"
 
 	"github.com/teammem/teammemd/api"
 	teamsync "github.com/teammem/teammemd/sync"
@@ -17,6 +18,7 @@ type referee struct {
 	resolved bool // somebody said it, and it was not used yet
 	tombs    map[api.Key]uint64
 	placed   map[api.Key]api.Checksum // without an error, in this cycle
+	empty    map[api.Key]time.Time    // since when each scan found the file empty
 	followed api.Position             // what the process follows; none after a word on a changed server
 
 	// When the cycle began, and our own part since.
@@ -56,7 +58,7 @@ func (r *referee) viewed(m *machine, view *api.View, err error) {
 // heard notes a person's word about a changed server. A view that is on its way
 // to the core is judged by it.
 func (r *referee) heard(m *machine) {
-	if _, arriving := m.answer.(teamsync.Viewed); !arriving {
+	if view, arriving := m.answer.(teamsync.Viewed); !arriving || view.Err != nil {
 		r.resolved = true
 		return
 	}
@@ -93,6 +95,28 @@ func (r *referee) after(m *machine) {
 func (r *referee) sending(m *machine, batch api.Batch) {
 	m.w.broke(promiseTombsRespected(r, batch))
 	m.w.broke(promiseEmptyWaits(m, batch))
+}
+
+// found notes what a scan told.
+func (r *referee) found(m *machine, files []api.Local) {
+	before := r.empty
+	r.empty = map[api.Key]time.Time{}
+	for _, f := range files {
+		if f.Bytes > 0 {
+			continue
+		}
+		r.empty[f.Key] = m.w.now
+		if since, again := before[f.Key]; again {
+			r.empty[f.Key] = since
+		}
+	}
+}
+
+// loaded notes what a reading told since.
+func (r *referee) loaded(m *machine, key api.Key, content text) {
+	if _, known := r.empty[key]; content.s == "" && !known {
+		r.empty[key] = m.w.now
+	}
 }
 
 func (r *referee) placing(m *machine, p api.Placement) { m.w.broke(promisePlacement(m, p)) }

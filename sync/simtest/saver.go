@@ -38,6 +38,7 @@ func (m *machine) write(kind Kind, key api.Key, content text, fsync bool) {
 	if m.root != present || m.isSaving(key) {
 		return
 	}
+	m.w.note(m.name+" begins to save", content.s)
 	s := &saver{kind: kind, key: key, text: content, fsync: fsync}
 	name := key.String()
 	old := m.disk.shown[team][name]
@@ -121,6 +122,7 @@ func (m *machine) settled(s *saver) {
 			m.disk.syncDir(team)
 		}
 	}
+	m.w.note(m.name+" has saved", s.text.s)
 	m.w.whole[s.text.s] = true
 	if m.reaches(f) {
 		m.w.owed = append(m.w.owed, debt{m.id, s.key, s.text})

@@ -103,6 +103,9 @@ func (w *World) allowance() time.Duration {
 		}
 		longest = max(longest, wait)
 	}
+	if w.history.Twins {
+		longest += 2 * widestPoll // one spelling waits for the other to go
+	}
 	return longest + debounce + 2*widestPoll + moment
 }
 

@@ -70,3 +70,18 @@ func (w *World) Stats() Stats {
 	s.Histories, s.Longest, s.LongestSeed = 1, s.Effects, w.history.Seed
 	return s
 }
+
+// FaultNames lists the faults that [Stats].Faults counts.
+func FaultNames() []string {
+	names := map[string]bool{}
+	for _, kind := range []Kind{
+		SecondDaemon, ClockJump, TreeFull, StateFull, CopiesFull, TreeBroken, StateBroken, GuardBroken,
+		RootGone, RootAway, RootEmptied, EventsLost, EventsTwice, Redeliver, Outage, ServerRestart, Restore, PlantSecret, Hostile,
+	} {
+		names[string(kind)] = true
+	}
+	for _, r := range replies {
+		names[r.name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}

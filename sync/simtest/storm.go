@@ -3,6 +3,7 @@ package simtest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -51,7 +52,7 @@ func (m *machine) holds(key api.Key) bool {
 func (w *World) takes(key api.Key) bool {
 	_, retired := w.server.tombs[key]
 	h := w.history
-	return !retired && key != w.server.poison && !h.Few && !h.Twins && !h.Big
+	return !retired && !strings.Contains(w.server.live[key].s, secretMark) && key != w.server.poison && !h.Few && !h.Twins && !h.Big
 }
 
 // alone lets time go by for one machine.

@@ -99,6 +99,11 @@ func (t tree) Snapshot(_ context.Context, how api.Reading) (api.Snapshot, error)
 	if t.root != present {
 		return api.Snapshot{}, fmt.Errorf("opening team directory: %w", api.ErrRootMissing)
 	}
+	if t.leftovers {
+		if err := t.recover(); t.dead {
+			return api.Snapshot{}, err
+		}
+	}
 	var looks []look
 	young := false
 	for _, name := range sortedNames(t.disk.shown[team]) {
@@ -132,6 +137,7 @@ func (t tree) Snapshot(_ context.Context, how api.Reading) (api.Snapshot, error)
 		}
 		snapshot.Files = append(snapshot.Files, api.Local{Key: l.key, Sum: l.text.sum, Bytes: len(l.text.s)})
 	}
+	t.referee.found(t.machine, snapshot.Files)
 	return snapshot, nil
 }
 
@@ -186,6 +192,7 @@ func (t tree) Load(_ context.Context, key api.Key, how api.Reading) (api.Loaded,
 			return api.Loaded{}, fmt.Errorf("reading %q: %w", key, api.ErrUnsettled)
 		}
 	}
+	t.referee.loaded(t.machine, key, l.text)
 	return api.Loaded{Content: l.text.s, Sum: l.text.sum}, nil
 }
 
