@@ -212,7 +212,7 @@ func TestProgressLine(t *testing.T) {
 			}
 			term.awaitMatch(` 3 sent, `)
 			shown := term.shown()
-			if !regexp.MustCompile(`\rsyncing  ` + repo + `  (comparing|[1-3] of 3)  \(\d+ s\)`).MatchString(shown) || !strings.Contains(shown, " of 3  (") {
+			if !regexp.MustCompile(`\rsyncing  `+repo+`  (comparing|[1-3] of 3)  \(\d+ s\)`).MatchString(shown) || !strings.Contains(shown, " of 3  (") {
 				t.Errorf("no progress on the terminal: %q", shown)
 			}
 			if screen := strings.Join(screenOf(t, shown), "\n"); strings.Contains(screen, "syncing") || !strings.Contains(screen, "3 sent") {

@@ -21,13 +21,23 @@ const (
 	streamGap = 100 * time.Millisecond
 )
 
+type watchingKey struct{}
+
+// Watching reports whether a status is asked for by a stream. Nobody may ever
+// look at it: what a person is told only once must not be spent on it.
+func Watching(ctx context.Context) bool {
+	watching, _ := ctx.Value(watchingKey{}).(bool)
+	return watching
+}
+
 // stream sends the status as one line of JSON at once and whenever it has
 // changed, until the client goes or the server stops.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	var last []byte
+	ctx := context.WithValue(r.Context(), watchingKey{}, true)
 	for {
 		changed := s.changes() // before the look: a change during it is not missed
-		status, err := s.opts.Handler.Status(r.Context())
+		status, err := s.opts.Handler.Status(ctx)
 		if err != nil && last == nil {
 			answer(w, nil, err)
 			return
@@ -44,7 +54,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		if !s.waitFor(r.Context(), nil, streamGap) || !s.waitFor(r.Context(), changed, streamLook) {
+		if !s.waitFor(ctx, nil, streamGap) || !s.waitFor(ctx, changed, streamLook) {
 			return
 		}
 	}
