@@ -17,7 +17,8 @@ const (
 	// streamLook is how often a stream looks for what nobody tells it of, such as
 	// a saved copy that was read.
 	streamLook = 2 * time.Second
-	// streamGap is the least time between two lines of a stream.
+	// streamGap is how long after a change the look comes, and so the least time
+	// between two lines of a stream.
 	streamGap = 100 * time.Millisecond
 )
 
@@ -54,7 +55,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		if !s.waitFor(ctx, nil, streamGap) || !s.waitFor(ctx, changed, streamLook) {
+		// A cycle that finds nothing is over within the gap, and not worth a line.
+		if !s.waitFor(ctx, changed, streamLook) || !s.waitFor(ctx, nil, streamGap) {
 			return
 		}
 	}
