@@ -87,6 +87,7 @@ func (r *referee) after(m *machine) {
 	m.w.stats.Conflicts += len(report.Conflicts)
 	m.w.broke(promiseNoSecretTold(report))
 	m.w.broke(promiseDoorClosed(r, report))
+	m.w.broke(promiseTriesAgain(m, report))
 	m.w.broke(promiseInSyncIsTrue(m, report))
 }
 
