@@ -104,7 +104,7 @@ teeth: ## plants every mistake of internal/planted; the suites have to catch it
 
 .PHONY: soak
 soak: ## SEEDS histories of the simulation; FIRST= begins elsewhere
-	go test -count=1 -timeout 0 ./sync/simtest -args -seeds $(SEEDS) -first $(or $(FIRST),0)
+	go test -count=1 -timeout 0 -v -run 'TestHistories|TestSameSeed' ./sync/simtest -args -soak -seeds $(SEEDS) -first $(or $(FIRST),0)
 
 .PHONY: vuln
 vuln: ## known vulnerabilities in what we call
