@@ -97,6 +97,7 @@ func steadyPort(t *testing.T) string {
 // TestF25Herd takes the server away from five hundred clients for ten seconds:
 // all are back within thirty, and hear of a change that one of them makes then.
 func TestF25Herd(t *testing.T) {
+	t.Parallel()
 	clients := 500
 	if testing.Short() {
 		clients = 50
