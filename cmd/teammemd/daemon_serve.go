@@ -55,7 +55,9 @@ func (d *daemon) Sync(ctx context.Context, req control.SyncRequest) (control.Roo
 
 // Status returns the state of all roots.
 func (d *daemon) Status(ctx context.Context) (control.Status, error) {
-	status := control.Status{Schema: schema, Identity: who(machine{getenv: d.app.getenv}.actor())}
+	status := control.Status{
+		Schema: schema, Identity: who(machine{getenv: d.app.getenv}.actor()), Log: logPlace(d.app.getenv, d.app.err),
+	}
 	for _, root := range d.live() {
 		one, err := d.rootStatus(ctx, root)
 		if err != nil {
