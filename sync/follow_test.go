@@ -35,10 +35,10 @@ func (o *outage) Follow(ctx context.Context, notify func(api.Position)) error {
 	return ctx.Err()
 }
 
-// TestReconnectsNoLaterThanTheOutageWasLong looks at many clients of one server
+// TestF25BackWithinTheOutage looks at many clients of one server
 // that was gone: each is back within the length of the outage, they do not come
 // together, and a long outage is not spent knocking.
-func TestReconnectsNoLaterThanTheOutageWasLong(t *testing.T) {
+func TestF25BackWithinTheOutage(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []time.Duration{10 * time.Second, 10 * time.Minute, 24 * time.Hour} {
 		t.Run(gone.String(), func(t *testing.T) {
