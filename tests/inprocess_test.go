@@ -2,6 +2,7 @@ package tests
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -109,7 +110,7 @@ func newEmbedded(t *testing.T, dir string) embedded {
 	go func() { ended <- tokens.Run(ctx) }()
 	e := embedded{close: func() {
 		stop()
-		if err := firstOf(<-ended, store.Close()); err != nil {
+		if err := errors.Join(<-ended, store.Close()); err != nil {
 			t.Errorf("closing the server: %v", err)
 		}
 	}}
