@@ -83,9 +83,13 @@ fuzz: ## every fuzz target for FUZZTIME
 proof: $(SKIPCHECK) ## the full counts, before an issue is called resolved
 	$(call gotest,-timeout 0 ./sync/simtest -args -seeds $(PROOF_SEEDS))
 
+.PHONY: teeth
+teeth: ## plants every mistake of internal/planted; the suites have to catch it
+	go run ./tests/teeth
+
 .PHONY: soak
 soak: ## SEEDS histories of the simulation; FIRST= begins elsewhere
-	go test -count=1 -timeout 0 ./sync/simtest -args -seeds $(SEEDS) -first $(or $(FIRST),0)
+	go test -count=1 -timeout 0 -v -run 'TestHistories|TestSameSeed' ./sync/simtest -args -soak -seeds $(SEEDS) -first $(or $(FIRST),0)
 
 .PHONY: vuln
 vuln: ## known vulnerabilities in what we call

@@ -42,6 +42,8 @@ type Pushed struct {
 	Version  uint64
 	Checksum Checksum
 	Ignored  []Key // retired keys, left out by the server
+	// Unchanged says that everything held already: the server wrote nothing.
+	Unchanged bool
 }
 
 // Pulled is the answer to a pull.

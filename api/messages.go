@@ -67,6 +67,9 @@ type PushAnswer struct {
 	Checksum     Checksum  `json:"checksum"`
 	// Ignored names retired keys whose earlier content was sent again.
 	Ignored []string `json:"ignored,omitempty"`
+	// Unchanged says that all of it held already: nothing was written, so that
+	// Version and Checksum are the work of others.
+	Unchanged bool `json:"unchanged,omitempty"`
 }
 
 // Notice is the data of one event and the answer of a long poll: that a repo

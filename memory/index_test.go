@@ -122,7 +122,7 @@ func TestMergeIndex(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, clean := memory.Merge(key(t, "MEMORY.md"), test.base, test.mine, test.theirs)
+			got, clean := memory.Merge(parse("MEMORY.md"), test.base, test.mine, test.theirs)
 			if diff := cmp.Diff(test.want, got); diff != "" || !clean {
 				t.Errorf("clean %t (-want +got):\n%s", clean, diff)
 			}
@@ -135,7 +135,7 @@ func TestTheIndexOfAnyDirectory(t *testing.T) {
 	for name, want := range map[string]bool{
 		"MEMORY.md": true, "a/b/MEMORY.md": true, "memory.md": false, "MEMORY.md/a.md": false, "xMEMORY.md": false,
 	} {
-		if _, clean := memory.Merge(key(t, name), "- a\n", "- a\n- m\n", "- a\n- t\n"); clean != want {
+		if _, clean := memory.Merge(parse(name), "- a\n", "- a\n- m\n", "- a\n- t\n"); clean != want {
 			t.Errorf("%s merges as an index: %t, want %t", name, clean, want)
 		}
 	}

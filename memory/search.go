@@ -1,5 +1,7 @@
 package memory
 
+import "slices"
+
 // search aligns two ranges by the shortest edit script (Myers, "An O(ND)
 // difference algorithm and its variations", 1986). Lines that the other range
 // does not have are left out first: no alignment can use them.
@@ -13,8 +15,8 @@ func (al *aligner) search(a0, a1, b0, b1 int) {
 	s := shortest{a: pick(al.a, fromA), b: pick(al.b, fromB), steps: al.steps}
 	pairs := s.pairs()
 	al.steps = s.steps
-	for i := len(pairs) - 1; i >= 0; i-- {
-		al.emit(span{fromA[pairs[i].a], fromB[pairs[i].b], 1})
+	for _, p := range slices.Backward(pairs) {
+		al.emit(span{fromA[p.a], fromB[p.b], 1})
 	}
 }
 

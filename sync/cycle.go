@@ -126,6 +126,7 @@ func (c *Core) onScanned(now time.Time, e Scanned) Effect {
 		}
 		cy.unfit[file.Key] = held
 	}
+	c.forgetEmpty()
 	return c.look()
 }
 
@@ -156,12 +157,13 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 	}
 	view = c.complete(view)
 	if c.wentBack(view) {
-		if c.resolution == "" {
+		if c.resolution == "" || c.cycle.mode.DryRun {
 			c.view = nil
 			return c.end(now, api.ErrServerChanged)
 		}
 		c.applyResolution(view)
 	}
+	c.resolution = "" // a word counts for the change that it was about, not for a later one
 	c.view = view
 	c.planAll(now)
 	return c.next(now)

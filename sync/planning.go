@@ -188,6 +188,10 @@ func (c *Core) forgetTimes() {
 			delete(c.missing, key)
 		}
 	}
+}
+
+// forgetEmpty drops the clocks of files that a scan did not find empty.
+func (c *Core) forgetEmpty() {
 	for key := range c.empty {
 		if file, here := c.cycle.local[key]; !here || file.Bytes > 0 {
 			delete(c.empty, key)

@@ -103,6 +103,10 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 		return
 	}
 	cy.local[key] = api.Local{Key: key, Sum: file.Loaded.Sum, Bytes: len(file.Loaded.Content), Modified: cy.local[key].Modified}
+	if held, ok := c.emptied(now, key); ok {
+		cy.held[key] = held // since the scan
+		return
+	}
 	f := c.facts(key)
 	action := Plan(f)
 	if (action == Push || action == Displace) && len(file.Findings) > 0 {
@@ -156,7 +160,11 @@ func (c *Core) onSent(now time.Time, e Sent) Effect {
 	if c.view.Version == 0 && c.view.Epoch == "" {
 		c.view.Epoch = e.Answer.Epoch // our write made the repo
 	}
-	if other := e.Answer.Epoch != c.view.Epoch; other || e.Answer.Version > c.view.Version+1 || e.Answer.Version < c.view.Version {
+	ours := c.view.Version + 1 // what our write alone would have made of it
+	if e.Answer.Unchanged {
+		ours = c.view.Version
+	}
+	if other := e.Answer.Epoch != c.view.Epoch; other || e.Answer.Version > ours || e.Answer.Version < c.view.Version {
 		// Somebody else wrote as well, or the server was set back under our
 		// hands. The position stays, so that the next look can tell.
 		stale = true

@@ -86,7 +86,23 @@ func (c *Core) needsCommit() bool {
 }
 
 func (c *Core) commit() Effect {
+	if len(c.cycle.record.Bases) > 0 {
+		// Bases are worth what their server is: without its position, a server
+		// that goes back after a cycle that failed would be followed.
+		c.followed()
+	}
 	return Commit{Record: c.cycle.record, Texts: c.cycle.texts, Agreed: c.cycle.agreed}
+}
+
+// followed puts the server's position into the record, where it is a new one.
+func (c *Core) followed() {
+	if c.view == nil {
+		return
+	}
+	at := api.Position{Epoch: c.view.Epoch, Version: c.view.Version}
+	if at != (api.Position{Epoch: c.memory.Epoch, Version: c.memory.Version}) {
+		c.cycle.record.View = &at
+	}
 }
 
 // onCommitted makes the record the memory. A base counts only once it is
@@ -133,11 +149,8 @@ func (c *Core) end(now time.Time, err error) Effect {
 		return c.finish(now, errors.Join(cy.err, err)) // the commit itself failed
 	}
 	cy.ending, cy.err = true, err
-	if err == nil && !cy.mode.DryRun && c.view != nil {
-		at := api.Position{Epoch: c.view.Epoch, Version: c.view.Version}
-		if at != (api.Position{Epoch: c.memory.Epoch, Version: c.memory.Version}) {
-			cy.record.View = &at
-		}
+	if err == nil && !cy.mode.DryRun {
+		c.followed()
 	}
 	if c.needsCommit() {
 		return c.commit()
@@ -173,6 +186,8 @@ func (c *Core) finish(now time.Time, err error) Effect {
 		c.unrest++
 	default:
 		c.unrest = 0
+		// What half a cycle left is for a whole one.
+		c.dirty = c.dirty || c.report.Pending > 0 && (cy.mode.NoPush || cy.mode.NoPull)
 	}
 	if err == nil {
 		c.wait.Reset()

@@ -29,23 +29,30 @@ func (c *Core) wentBack(view *api.View) bool {
 }
 
 // applyResolution drops what can no longer be relied on, in the way that a
-// person chose.
+// person chose. It becomes durable together with the new position: a crash finds
+// all of it, or asks again.
 func (c *Core) applyResolution(view *api.View) {
 	for key, base := range c.memory.Bases {
 		remote, live := view.Sums[key]
 		if c.resolution == Reupload && live {
-			c.memory.Bases[key] = agreedOn(base, remote)
+			c.rebase(key, agreedOn(base, remote))
 			continue
 		}
-		c.memory.Bases[key] = api.Base{Ring: pushRing(base, api.Checksum{})}
+		c.rebase(key, api.Base{Ring: pushRing(base, api.Checksum{})})
 	}
 	if c.resolution == Reupload {
 		// Texts without a base are pushed as well, over what the server has.
 		for key := range c.cycle.local {
 			if remote, live := view.Sums[key]; live && c.memory.Bases[key].Sum.IsZero() {
-				c.memory.Bases[key] = agreedOn(c.memory.Bases[key], remote)
+				c.rebase(key, agreedOn(c.memory.Bases[key], remote))
 			}
 		}
 	}
 	c.memory.Epoch, c.memory.Version, c.resolution = "", 0, ""
+}
+
+// rebase changes a base now, and durably with the next commit.
+func (c *Core) rebase(key api.Key, base api.Base) {
+	c.memory.Bases[key] = base
+	c.remember(key, base)
 }

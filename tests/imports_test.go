@@ -29,7 +29,7 @@ var layout = map[string]rule{
 	"sync/remote":   {may: []string{"api", "internal/planted"}},
 	"sync/memdir":   {may: []string{"api", "internal/atomicfile", "internal/planted"}},
 	"sync/statedir": {may: []string{"api", "internal/atomicfile", "internal/planted"}},
-	"sync/simtest":  {may: []string{"api", "sync"}, testOnly: true, never: []string{"os", "net/http"}},
+	"sync/simtest":  {may: []string{"api", "sync", "internal/planted"}, testOnly: true, never: []string{"os", "net/http"}},
 
 	"server":                              {may: []string{"api", "server/core", "server/auth"}},
 	"server/core":                         {may: []string{"api", "server/store"}},
@@ -56,6 +56,7 @@ var layout = map[string]rule{
 	"tests":           {any: true, testOnly: true},
 	"tests/chaos":     {testOnly: true},
 	"tests/skipcheck": {testOnly: true},
+	"tests/teeth":     {may: []string{"internal/planted"}, testOnly: true},
 }
 
 // owners lists libraries that stand behind an interface of ours: their paths,

@@ -145,7 +145,11 @@ func TestJSON(t *testing.T) {
 	each(t, "conflicts", list["conflicts"], copyShape)
 	id, _ := list["conflicts"].([]any)[0].(map[string]any)["id"].(string)
 	object(t, b.ok("conflicts", "show", "--json", id), shape{"id": "s", "key": "s", "content": "s"})
+	object(t, b.ok("conflicts", "diff", "--json", id), shape{"id": "s", "repo": "s", "key": "s", "diff": "s"})
+	merge := shape{"id": "s", "repo": "s", "key": "s", "clean": "b", "changed": "b", "base_known": "b"}
+	object(t, b.want(3, "conflicts", "merge", "--json", id), merge)
 	object(t, b.ok("conflicts", "restore", "--json", id), shape{"id": "s", "key": "s"})
+	object(t, b.ok("conflicts", "merge", "--json", id), merge)
 	object(t, b.ok("conflicts", "drop", "--json", id), shape{"id": "s"})
 	object(t, a.ok("conflicts", "list", "--json"), shape{"conflicts": "a"})
 	object(t, b.ok("scrub", "--json", filepath.Join(b.team, "held.md")+":1"), shape{"file": "s", "line": "n", "rules": "a"})

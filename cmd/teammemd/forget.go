@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -168,6 +169,10 @@ func (a *app) sayForgotten(f forgetting, version uint64, already bool) error {
 // followUp runs a cycle, so that this machine shows at once what was done on
 // the server. What hinders it is no failure of what was done.
 func (a *app) followUp(ctx context.Context, m machine, root config.Root) {
+	if readPause(m.paths.RootState(root.ID), time.Now()).active() {
+		a.sayf("teammemd: this machine is paused and follows when that ends\n")
+		return
+	}
 	report, err := a.syncRoot(ctx, m, root, control.SyncRequest{Root: root.ID})
 	why := report.Error
 	if err != nil {

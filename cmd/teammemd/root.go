@@ -26,6 +26,7 @@ type openRoot struct {
 	state  *statedir.Dir
 	tree   *memdir.Tree
 	remote *remote.Client
+	tokens tokens
 	engine *teamsync.Engine
 	names  maskedNames
 	pause  pauseNote // that the engine is held to; in a daemon guarded by its mu
@@ -87,7 +88,7 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	if err != nil {
 		return nil, errors.Join(err, tree.Close())
 	}
-	r := &openRoot{Root: root, state: state, tree: tree, remote: server, names: maskedNames{scanner: o.scanner}}
+	r := &openRoot{Root: root, state: state, tree: tree, remote: server, tokens: tokens{m, root}, names: maskedNames{scanner: o.scanner}}
 	r.engine = teamsync.New(teamsync.Options{
 		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner}, Texts: state,
 		Merge:    client.OnConflict == config.Merge,

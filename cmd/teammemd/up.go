@@ -77,6 +77,9 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 // upHere runs server and daemon in this process.
 func (a *app) upHere(ctx context.Context, m machine, o upOptions) error {
 	begun := time.Now()
+	if file, ok := a.err.(*os.File); ok && o.silent {
+		a.err = newRotatedLog(file, oldLog(m.logFile()), maxLog)
+	}
 	log, setLevel := a.upLog(m)
 	sc := scanner.New(scanner.Options{})
 	d, err := a.newDaemon(m, sc, log)

@@ -66,7 +66,7 @@ func (c *Core) Push(ctx context.Context, push Push) (Pushed, error) {
 	view := c.views.get(head)
 	return Pushed{PushAnswer: api.PushAnswer{
 		Repo: push.Repo, Version: head.Version, Epoch: head.Epoch, LastModified: head.Modified,
-		Checksum: view.Checksum(), Ignored: v.ignored,
+		Checksum: view.Checksum(), Ignored: v.ignored, Unchanged: len(v.puts)+len(v.retire) == 0,
 	}, View: view}, nil
 }
 

@@ -131,7 +131,7 @@ func (c *Client) put(ctx context.Context, body []byte, ifMatch api.Checksum) (ap
 	if answer.Checksum.IsZero() || answer.Version == 0 {
 		return api.Pushed{}, fmt.Errorf("%w: its answer to a write has no checksum or version", api.ErrBadAnswer)
 	}
-	pushed := api.Pushed{Epoch: answer.Epoch, Version: answer.Version, Checksum: answer.Checksum}
+	pushed := api.Pushed{Epoch: answer.Epoch, Version: answer.Version, Checksum: answer.Checksum, Unchanged: answer.Unchanged}
 	for _, text := range answer.Ignored {
 		if key, err := api.ParseKey(text); err == nil {
 			pushed.Ignored = append(pushed.Ignored, key)
