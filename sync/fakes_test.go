@@ -26,12 +26,32 @@ type tree struct {
 	gone bool
 	// rule is what the last snapshot was asked for.
 	rule api.Reading
+	// had lists every content that each file ever had.
+	had map[api.Key][]api.Checksum
+	// served reports whether the server ever had this content for the key.
+	served func(api.Key, string) bool
+	// merges lists the merges that may be placed, each with the server's text
+	// that is in it.
+	merges map[string]string
+}
+
+// put changes a file. The caller holds mu.
+func (f *tree) put(k api.Key, content string) {
+	f.files[k] = content
+	f.had[k] = append(f.had[k], api.SumString(content))
+}
+
+// holds reports whether the file ever had the content.
+func (f *tree) holds(k api.Key, sum api.Checksum) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Contains(f.had[k], sum)
 }
 
 func (f *tree) write(name, content string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.files[key(f.t, name)] = content
+	f.put(key(f.t, name), content)
 }
 
 func (f *tree) remove(name string) {
@@ -84,6 +104,11 @@ func (f *tree) Place(_ context.Context, placements []api.Placement) []api.Placed
 		if api.SumString(p.Content) != p.Sum {
 			f.t.Errorf("placement of %q does not match its checksum", p.Key)
 		}
+		if theirs, merged := f.merges[p.Content]; merged && f.served(p.Key, theirs) {
+			f.had[p.Key] = append(f.had[p.Key], api.SumString(theirs))
+		} else if !f.served(p.Key, p.Content) {
+			f.t.Errorf("%q was placed with a text that the server never had there: nothing else belongs where agents read", p.Key)
+		}
 		mine, here := f.files[p.Key]
 		switch {
 		case here && p.Expect.IsZero():
@@ -92,7 +117,7 @@ func (f *tree) Place(_ context.Context, placements []api.Placement) []api.Placed
 		case here && !slices.Contains(p.Known, api.SumString(mine)):
 			f.saves(api.SavedCopy{Key: p.Key, Content: mine, Sum: api.SumString(mine), Why: "displaced"})
 		}
-		f.files[p.Key] = p.Content
+		f.put(p.Key, p.Content)
 		placed = append(placed, api.Placed{})
 	}
 	return placed
@@ -115,9 +140,12 @@ func (f *tree) Retire(_ context.Context, k api.Key, known []api.Checksum) error 
 
 // state remembers in memory; it outlives the engine that uses it.
 type state struct {
+	t      *testing.T
 	mu     sync.Mutex
 	memory api.Memory
 	saved  []api.SavedCopy
+	// holds reports whether the file ever had the content.
+	holds func(api.Key, api.Checksum) bool
 }
 
 func (s *state) keep(c api.SavedCopy) {
@@ -146,6 +174,11 @@ func (s *state) Commit(_ context.Context, r api.Record) error {
 	if s.memory.Bases == nil {
 		s.memory.Bases = map[api.Key]api.Base{}
 	}
+	for k, base := range r.Bases {
+		if !base.Sum.IsZero() && base.Sum != s.memory.Bases[k].Sum && !s.holds(k, base.Sum) {
+			s.t.Errorf("the base of %q was recorded before the file was in place", k)
+		}
+	}
 	maps.Copy(s.memory.Bases, r.Bases)
 	if r.View != nil {
 		s.memory.Epoch, s.memory.Version = r.View.Epoch, r.View.Version
@@ -166,6 +199,7 @@ type remote struct {
 	epoch   string
 	version uint64
 	live    map[api.Key]string
+	had     map[api.Key][]string // every content that a key ever had
 	tombs   map[api.Key]uint64
 	notify  chan struct{} // capacity 1
 	looks   int
@@ -183,10 +217,23 @@ func (r *remote) hook(call string, batch api.Batch) error {
 	return before(call, batch)
 }
 
+// put changes an entry. The caller holds mu.
+func (r *remote) put(k api.Key, content string) {
+	r.live[k] = content
+	r.had[k] = append(r.had[k], content)
+}
+
+// served reports whether a key ever had this content.
+func (r *remote) served(k api.Key, content string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.had[k], content)
+}
+
 func (r *remote) set(name, content string) {
 	r.mu.Lock()
 	r.version++
-	r.live[key(r.t, name)] = content
+	r.put(key(r.t, name), content)
 	delete(r.tombs, key(r.t, name))
 	r.mu.Unlock()
 	r.ring()
@@ -253,7 +300,7 @@ func (r *remote) Push(_ context.Context, batch api.Batch) (api.Pushed, error) {
 	}
 	r.version++
 	for _, o := range batch.Entries {
-		r.live[o.Key] = o.Content
+		r.put(o.Key, o.Content)
 	}
 	return api.Pushed{Epoch: r.epoch, Version: r.version, Checksum: api.SumString(r.epoch + string(rune(r.version)))}, nil
 }
@@ -313,12 +360,14 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	s := &state{}
-	return &rig{
-		tree:   &tree{t: t, files: map[api.Key]string{}, saves: s.keep},
-		state:  s,
-		remote: &remote{t: t, epoch: "e1", live: map[api.Key]string{}, tombs: map[api.Key]uint64{}, notify: make(chan struct{}, 1)},
+	s := &state{t: t}
+	r := &remote{
+		t: t, epoch: "e1", live: map[api.Key]string{}, had: map[api.Key][]string{}, tombs: map[api.Key]uint64{},
+		notify: make(chan struct{}, 1),
 	}
+	f := &tree{t: t, files: map[api.Key]string{}, had: map[api.Key][]api.Checksum{}, saves: s.keep, served: r.served}
+	s.holds = f.holds
+	return &rig{tree: f, state: s, remote: r}
 }
 
 // start runs an engine until the returned function ends it and waits.

@@ -56,6 +56,7 @@ var layout = map[string]rule{
 	"tests":           {any: true, testOnly: true},
 	"tests/chaos":     {testOnly: true},
 	"tests/skipcheck": {testOnly: true},
+	"tests/teeth":     {may: []string{"internal/planted"}, testOnly: true},
 }
 
 // owners lists libraries that stand behind an interface of ours: their paths,

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	bugs "github.com/teammem/teammemd/internal/planted"
 )
 
 // commandLimit bounds one command of the program that is to end by itself.
@@ -79,6 +81,7 @@ func (m *machine) env() []string {
 		"TMPDIR=" + os.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
 		"XDG_CONFIG_HOME=" + m.xdg("config"), "XDG_STATE_HOME=" + m.xdg("state"),
 		"XDG_DATA_HOME=" + m.xdg("data"), "XDG_RUNTIME_DIR=" + m.xdg("run"),
+		bugs.Variable + "=" + os.Getenv(bugs.Variable), // heard by a binary that tests/teeth built
 	}, m.extra)
 }
 

@@ -11,6 +11,10 @@
 // It is no feature switch: nothing but a mistake may stand behind it.
 package planted
 
+// Variable is the environment variable that puts a mistake in, in a build with
+// the tag.
+const Variable = "TEAMMEMD_PLANTED"
+
 // Bug names a mistake.
 type Bug string
 

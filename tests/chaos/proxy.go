@@ -34,12 +34,12 @@ type Proxy struct {
 	out  *http.Transport
 
 	mu       sync.Mutex
-	target   *url.URL   // guarded by mu
-	random   *rand.Rand // guarded by mu
-	mix      Mix        // guarded by mu
-	once     []promise  // guarded by mu
-	requests []*Request // guarded by mu
-	tapes    []*tape    // guarded by mu
+	target   *url.URL           // guarded by mu
+	random   *rand.Rand         // guarded by mu
+	mix      Mix                // guarded by mu
+	once     []promise          // guarded by mu
+	requests []*Request         // guarded by mu
+	tapes    []*tape            // guarded by mu
 	conns    map[*wire]struct{} // guarded by mu
 	// changed is closed when the faults change: what is silent then ends.
 	changed chan struct{} // guarded by mu

@@ -1,0 +1,132 @@
+package sync_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/teammem/teammemd/api"
+	teamsync "github.com/teammem/teammemd/sync"
+)
+
+// meddler is a guard that lets a person save while it judges.
+type meddler struct {
+	guards
+	meddle func(content string)
+}
+
+func (m meddler) Check(ctx context.Context, k api.Key, content string) ([]api.Finding, error) {
+	findings, err := m.guards.Check(ctx, k, content)
+	m.meddle(content)
+	return findings, err
+}
+
+// TestJudgedBytesAreSent: what is saved after the scan for secrets does not
+// leave with what was scanned.
+func TestJudgedBytesAreSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.tree.write("a.md", "clean")
+		guard := meddler{meddle: func(string) { r.tree.write("a.md", "hush now") }}
+		stop := r.start(t, func(o *teamsync.Options) { o.OnDemand, o.Guard = true, guard })
+		defer stop()
+		got := r.sync(t, teamsync.Mode{})
+		for _, batch := range r.remote.pushes {
+			for _, o := range batch.Entries {
+				if strings.Contains(o.Content, "hush") {
+					t.Errorf("sent %q, which nobody judged", o.Content)
+				}
+			}
+		}
+		if content, _ := r.remote.get("a.md"); content != "clean" {
+			t.Errorf("the server has %q, want the text that was judged", content)
+		}
+		if got.Sent != 1 {
+			t.Errorf("report %+v", got)
+		}
+	})
+}
+
+// TestEditsOfTheAbsenceAreSeenFirst: what was saved while nothing ran is seen
+// before the server is looked at.
+func TestEditsOfTheAbsenceAreSeenFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.tree.write("alone.md", "base")
+		r.tree.write("both.md", "base")
+		stop := r.start(t, onDemand)
+		r.sync(t, teamsync.Mode{})
+		stop()
+		r.tree.write("alone.md", "mine")
+		r.tree.write("both.md", "mine")
+		r.remote.set("both.md", "theirs")
+		stop = r.start(t, onDemand)
+		defer stop()
+		got := r.sync(t, teamsync.Mode{})
+		if content, _ := r.remote.get("alone.md"); content != "mine" {
+			t.Errorf("the first cycle left %q on the server, want the edit", content)
+		}
+		if len(got.Conflicts) != 1 || got.Conflicts[0].Key.String() != "both.md" {
+			t.Errorf("conflicts %+v, want one about both.md", got.Conflicts)
+		}
+		if copies := r.state.copies(); len(copies) != 1 || copies[0].Content != "mine" || copies[0].Why != "conflict" {
+			t.Errorf("saved copies %+v", copies)
+		}
+	})
+}
+
+// TestEmptiedFileWaits: a file that had text and is empty counts as an edit only
+// when it has stayed so for a minute and two scans.
+func TestEmptiedFileWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.tree.write("a.md", "text")
+		stop := r.start(t, nil)
+		defer stop()
+		synctest.Wait()
+		r.tree.write("a.md", "")
+		r.engine.Hint(false, false)
+		pass(59 * time.Second)
+		if content, _ := r.remote.get("a.md"); content != "text" {
+			t.Errorf("the server has %q after 59 s, want the text", content)
+		}
+		report := r.engine.Report()
+		if len(report.Held) != 1 || report.Held[0].Reason != api.HeldEmpty {
+			t.Errorf("held %+v, want the empty file", report.Held)
+		}
+		pass(5 * time.Second)
+		if content, _ := r.remote.get("a.md"); content != "" {
+			t.Errorf("the server has %q after a minute, want nothing", content)
+		}
+	})
+}
+
+// TestInSyncIsTheTruth: the word is said only when nothing has to travel.
+func TestInSyncIsTheTruth(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.tree.write("mine.md", "mine")
+		r.remote.set("theirs.md", "theirs")
+		stop := r.start(t, onDemand)
+		defer stop()
+		for _, test := range []struct {
+			mode teamsync.Mode
+			want teamsync.Word
+		}{
+			{teamsync.Mode{DryRun: true}, teamsync.Pending},
+			{teamsync.Mode{NoPush: true, NoPull: true}, teamsync.Pending},
+			{teamsync.Mode{NoPush: true}, teamsync.Pending},
+			{teamsync.Mode{}, teamsync.InSync},
+		} {
+			if got := r.sync(t, test.mode); got.Word != test.want || got.Err != nil {
+				t.Errorf("after a cycle of mode %+v: %+v, want %s", test.mode, got, test.want)
+			}
+		}
+	})
+}
