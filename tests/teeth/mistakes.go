@@ -69,7 +69,7 @@ var mistakes = []mistake{
 		{sim, "Histories"}, {core, "ConflictKeepsBothTexts"},
 	}},
 	{planted.PullFirst, "an edit made while nothing ran is not seen before the first pull", []guard{
-		{sim, "Histories"}, {core, "EditsOfTheAbsenceAreSeenFirst"},
+		{sim, "Histories"}, {core, "EditsOfTheAbsenceAreSeenFirst"}, {whole, "RestartForgetsNothing"},
 	}},
 	{planted.AbsenceDeletes, "a server that lost its data empties every machine", []guard{
 		{sim, "Histories"}, {core, "PlanRows"}, {core, "PlanEveryState"}, {core, "PlanWalks"},
@@ -90,7 +90,7 @@ var mistakes = []mistake{
 		{sim, "Histories"}, {core, "PlanRows"}, {core, "PlanWalks"},
 	}},
 	{planted.BackupAccepted, "a server that was restored takes everybody back with it, silently", []guard{
-		{sim, "Histories"}, {core, "ServerSetBackStopsEverything"},
+		{sim, "Histories"}, {core, "ServerSetBackStopsEverything"}, {whole, "ServerRestored"},
 	}},
 	{planted.VerdictBlocks, "one refused text keeps a hundred others from the team", []guard{
 		{sim, "Histories"}, {core, "VerdictsAreIsolated"},
