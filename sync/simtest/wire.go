@@ -158,7 +158,11 @@ func (r wire) Push(_ context.Context, batch api.Batch) (api.Pushed, error) {
 func (r wire) deliver(entries []api.Outgoing, conditions bool) (api.Pushed, error) {
 	w := r.w
 	before := w.server.changes
+	unseen := promiseNothingOverwritten(w.server, entries)
 	answer, err := w.server.push(entries, conditions)
+	if err == nil {
+		w.broke(unseen)
+	}
 	r.referee.mine += w.server.changes - before
 	w.served(before)
 	return answer, err
