@@ -17,7 +17,7 @@ const (
 	atRestFiles  = 10_000
 	atRestRescan = 300 * time.Millisecond
 	atRestCPU    = 30 * time.Millisecond // in 30 s
-	atRestMemory = 30 << 20 // bytes, before the first scan for secrets
+	atRestMemory = 30 << 20              // bytes, before the first scan for secrets
 )
 
 // A long run has the full readings in it that a daemon makes every five minutes.
