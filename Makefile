@@ -16,6 +16,9 @@ SEEDS ?= 2000000
 TEST_SEEDS ?= 20000
 RACE_SEEDS ?= 1000
 PROOF_SEEDS ?= 100000
+# Random steps of the planner, and histories of real processes, in a proof.
+PROOF_STEPS ?= 10000000
+PROOF_HISTORIES ?= 200
 FUZZTIME ?= 10s
 BENCH ?= .
 
@@ -29,6 +32,9 @@ TARGETS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windo
 
 # One run of go test: its closing lines, its failures, and its skips.
 gotest = go test -json -count=1 $(1) | $(SKIPCHECK)
+# The same with what the tests measured, for the summary of a proof.
+figures = go test -json -count=1 $(1) | $(SKIPCHECK) -figures
+PROOF := .cache/proof.log
 
 .PHONY: build
 build: ## build bin/teammemd, stripped
@@ -44,7 +50,7 @@ tools:
 .PHONY: unit
 unit: $(SKIPCHECK) ## every test, full counts, no race detector
 	$(call gotest,-timeout 10m $$(go list ./... | grep -Ev '/(sync/simtest|tests)$$'))
-	$(call gotest,-timeout 10m ./tests) # alone: some of it is timed
+	$(call gotest,-timeout 15m -parallel 4 ./tests) # alone: some of it is timed; most of it waits
 	$(call gotest,-timeout 10m ./sync/simtest -args -seeds $(TEST_SEEDS))
 
 .PHONY: race
@@ -80,8 +86,17 @@ fuzz: ## every fuzz target for FUZZTIME
 	done
 
 .PHONY: proof
-proof: $(SKIPCHECK) ## the full counts, before an issue is called resolved
-	$(call gotest,-timeout 0 ./sync/simtest -args -seeds $(PROOF_SEEDS))
+proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved; a summary at the end
+	@mkdir -p .cache; begun=$$SECONDS; { \
+		$(call figures,-timeout 0 ./sync -run '^TestPlan' -args -steps $(PROOF_STEPS)); \
+		$(call figures,-timeout 0 ./sync/simtest -args -seeds $(PROOF_SEEDS)); \
+		$(call figures,-timeout 0 ./tests -run '^TestSoak$$' -args -histories $(PROOF_HISTORIES)); \
+		$(call figures,-timeout 0 -run '^TestF[0-9]' $$(go list ./... | grep -v '/tests$$')); \
+		$(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
+		go run ./tests/teeth; \
+	} 2>&1 | tee $(PROOF); \
+	printf '\nproof of %s, %s, %s processors, %s s\n' "$(VERSION)" "$$(go env GOVERSION GOOS GOARCH | tr '\n' ' ')" "$$(getconf _NPROCESSORS_ONLN)" $$((SECONDS - begun)); \
+	sed -n 's/^FIGURE /  /p; s/^SKIP /  SKIP /p' $(PROOF)
 
 .PHONY: teeth
 teeth: ## plants every mistake of internal/planted; the suites have to catch it

@@ -91,6 +91,31 @@ func TestMergeIndex(t *testing.T) {
 			"## A\n- a\n- t\n\n## New\n- b\n",
 		},
 		{
+			"a new section goes behind a deeper one",
+			"## A\n- a\n\n## B\n- b\n", "## A\n- a\n\n## M\n- m\n\n## B\n- b\n", "## A\n- a\n\n### Sub\n- s\n\n## B\n- b\n",
+			"## A\n- a\n\n### Sub\n- s\n\n## M\n- m\n\n## B\n- b\n",
+		},
+		{
+			"a moved line draws nothing after it",
+			"- a\n- x\n- b\n", "- a\n- m\n- b\n- x\n", "- a\n- t\n- x\n- b\n",
+			"- a\n- m\n- t\n- x\n- b\n",
+		},
+		{
+			"the same entry added twice",
+			"- a\n", "- a\n- m\n- m\n", "- a\n- t\n",
+			"- a\n- m\n- t\n",
+		},
+		{
+			"blank lines as in the side that put two lines together",
+			"Intro.\n\n- a\n", "Intro.\nMore.\n\n- a\n", "Intro.\n\n- a\n- t\n",
+			"Intro.\nMore.\n\n- a\n- t\n",
+		},
+		{
+			"blank lines at the end",
+			"- a\n", "- a\n- m\n\n", "- t\n- a\n",
+			"- t\n- a\n- m\n\n",
+		},
+		{
 			"no blank lines are left over",
 			"# Index\n\n- a\n\n## B\n\n- b\n\n## C\n\n- c\n", "# Index\n\n- a\n\n## C\n\n- c\n", "# Index\n\n- a\n\n## B\n\n- b\n\n## C\n\n- c\n- t\n",
 			"# Index\n\n- a\n\n## C\n\n- c\n- t\n",

@@ -71,6 +71,7 @@ func TestMerge(t *testing.T) {
 		{name: "newline removed here, edit there", base: "a\nb\n", mine: "a\nb", theirs: "A\nb\n", want: "A\nb"},
 		{name: "append to an unfinished line", base: "a\nb", mine: "a\nb\nc", theirs: "A\nb", want: "A\nb\nc"},
 		{name: "blank line at the end", base: "a\nb", mine: "a\nb\n\n", theirs: "A\nb", want: "A\nb\n\n"},
+		{name: "newline removed here, last line there", base: "a\n\nb\n", mine: "a\n\nb", theirs: "a\n\n", want: "a\n\n"},
 		{name: "moved line, edit elsewhere", base: lines("a b c d e"), mine: lines("b c a d e"), theirs: lines("a b c d E"), want: lines("b c a d E")},
 		{name: "repeated lines", base: lines("a - b - c"), mine: lines("a - b - c - d"), theirs: lines("z a - b - c"), want: lines("z a - b - c - d")},
 	}

@@ -22,7 +22,7 @@ func (al *aligner) search(a0, a1, b0, b1 int) {
 
 // common lists the places from..to whose line the other range has.
 func common(words []int, from, to int, other []sighting) []int {
-	var places []int
+	places := make([]int, 0, to-from)
 	for i := from; i < to; i++ {
 		if other[words[i]].count > 0 {
 			places = append(places, i)

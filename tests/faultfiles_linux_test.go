@@ -46,7 +46,7 @@ func TestF13Immutable(t *testing.T) {
 			t.Errorf("%s: held %+v, want two", when, r.Held)
 		}
 		for _, key := range []string{"frozen.md", "read-only.md"} {
-			if h, ok := r.heldFor(key); !ok || h.Reason != "unreadable" || !strings.Contains(h.Fix, "replace") {
+			if h, ok := r.heldFor(key); !ok || h.Reason != "unreadable" || !strings.Contains(h.Fix, "write") {
 				t.Errorf("%s: %s: %+v, want it held as unreadable, with a fix", when, key, h)
 			}
 		}

@@ -64,7 +64,7 @@ func TestF21TokenRotation(t *testing.T) {
 	close(over)
 	done.Wait()
 	await(t, time.Minute, "all edits to arrive", func() bool {
-		return len(want.differences(tree(server.has()).without("by-hand.md"))) == 0
+		return len(want.differences(server.has().without("by-hand.md"))) == 0
 	})
 	b.sync(0)
 	await(t, time.Minute, "both to be in step", func() bool {

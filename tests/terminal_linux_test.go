@@ -212,7 +212,7 @@ func TestProgressLine(t *testing.T) {
 			}
 			term.awaitMatch(` 3 sent, `)
 			shown := term.shown()
-			if !regexp.MustCompile(`\rsyncing  ` + repo + `  (comparing|[1-3] of 3)  \(\d+ s\)`).MatchString(shown) || !strings.Contains(shown, " of 3  (") {
+			if !regexp.MustCompile(`\rsyncing  `+repo+`  (comparing|[1-3] of 3)  \(\d+ s\)`).MatchString(shown) || !strings.Contains(shown, " of 3  (") {
 				t.Errorf("no progress on the terminal: %q", shown)
 			}
 			if screen := strings.Join(screenOf(t, shown), "\n"); strings.Contains(screen, "syncing") || !strings.Contains(screen, "3 sent") {
@@ -282,11 +282,14 @@ func TestForgetAsks(t *testing.T) {
 	}{{"\n", 2}, {"n\n", 2}, {"y\n", 0}} {
 		term := newTerminal(t, 80, 24)
 		cmd := p.a.onTerminal(term, "forget", "note.md")
-		go func() {
-			term.awaitMatch(`note.md, written by ada@.*ago(.|\n)*\[y/N\] $`)
-			term.typeIn(tt.answer)
-		}()
-		if code := exitOf(t, cmd); code != tt.code {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		term.awaitMatch(`note.md, written by ada@.*ago(.|\n)*\[y/N\] $`)
+		term.typeIn(tt.answer)
+		_ = cmd.Wait() // the state says how it ended
+		if code := cmd.ProcessState.ExitCode(); code != tt.code {
 			t.Errorf("answer %q: exit code %d, want %d\n%s", tt.answer, code, tt.code, term.shown())
 		}
 		if _, there := p.a.read("note.md"); there != (tt.code != 0) {

@@ -53,6 +53,21 @@ func (d *daemon) Sync(ctx context.Context, req control.SyncRequest) (control.Roo
 	return root.describe(ctx, report)
 }
 
+// progress calls set with how far a root is, at every step, until ctx ends.
+func (d *daemon) progress(ctx context.Context, id string, set func(control.Progress)) {
+	for {
+		changed := d.changed.next()
+		if root := d.find(id); root != nil {
+			set(progressFrom(root.engine.Report().Progress))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
 // Status returns the state of all roots.
 func (d *daemon) Status(ctx context.Context) (control.Status, error) {
 	status := control.Status{

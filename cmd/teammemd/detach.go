@@ -53,7 +53,12 @@ func (a *app) firstThroughDaemon(ctx context.Context, m machine, o upOptions, ro
 	if err != nil {
 		return err
 	}
+	line := a.progressOf(ctx, root)
+	watching, enough := context.WithCancel(ctx)
+	line.follow(watching, daemon, root)
 	report, err := daemon.Sync(ctx, control.SyncRequest{Root: root.ID})
+	enough()
+	line.end()
 	if err != nil {
 		return err
 	}

@@ -101,19 +101,28 @@ func (a *app) findLog(ctx context.Context, m machine) (place string, running boo
 		}
 		running = true
 	}
-	for _, name := range []string{m.logFile(), filepath.Join(a.home(), "Library", "Logs", "teammemd.log")} {
-		if _, err := os.Stat(name); err == nil {
-			return name, running, nil
-		}
-	}
 	// Where an open log could not be renamed it has its first name.
-	if names, _ := filepath.Glob(filepath.Join(m.paths.StateDir, "daemon-*.log")); len(names) > 0 { // the pattern is well formed
-		return names[len(names)-1], running, nil
+	names, _ := filepath.Glob(filepath.Join(m.paths.StateDir, "daemon-*.log")) // the pattern is well formed
+	names = append(names, m.logFile(), filepath.Join(a.home(), "Library", "Logs", "teammemd.log"))
+	if name := newest(names); name != "" {
+		return name, running, nil
 	}
 	if !running && a.unitInstalled(m) {
 		return userJournal, false, nil
 	}
 	return "", running, nil
+}
+
+// newest returns the file that was written last, "" where there is none.
+func newest(names []string) string {
+	var last time.Time
+	found := ""
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && (found == "" || info.ModTime().After(last)) {
+			found, last = name, info.ModTime()
+		}
+	}
+	return found
 }
 
 // unitInstalled reports whether the user's systemd knows our unit.

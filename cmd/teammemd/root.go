@@ -236,7 +236,9 @@ func (r *openRoot) describe(ctx context.Context, report teamsync.Report) (contro
 	}
 	report.Held = r.names.mask(ctx, report.Held)
 	out := reportOf(r.Root, report, conflicts)
-	out.Notices = r.notices(report)
+	if !control.Watching(ctx) {
+		out.Notices = r.notices(report)
+	}
 	for i, key := range out.PendingKeys {
 		out.PendingKeys[i] = r.names.name(ctx, key)
 	}

@@ -200,7 +200,12 @@ func (a *app) upFirst(ctx context.Context, m machine, d *daemon, root config.Roo
 	case <-ctx.Done():
 		return nil
 	}
+	line := a.progressOf(ctx, root)
+	watching, enough := context.WithCancel(ctx)
+	go d.progress(watching, root.ID, line.set)
 	report, err := d.Sync(ctx, control.SyncRequest{Root: root.ID})
+	enough()
+	line.end()
 	switch {
 	case errors.Is(err, context.Canceled): // interrupted
 		return nil

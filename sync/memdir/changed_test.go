@@ -98,7 +98,7 @@ func ageOf(t *testing.T, path, content string, now time.Time) time.Duration {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(current) != content || !os.SameFile(info, after) || info.ModTime() != after.ModTime() {
+	if string(current) != content || !os.SameFile(info, after) || !info.ModTime().Equal(after.ModTime()) {
 		return time.Hour
 	}
 	return now.Sub(info.ModTime())

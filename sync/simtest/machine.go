@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/teammem/teammemd/api"
 	teamsync "github.com/teammem/teammemd/sync"
 )
+
+var quietLog = slog.New(slog.DiscardHandler)
 
 // errDead is what every port of a killed process returns: nobody hears it.
 var errDead = errors.New("the process is dead")
@@ -22,8 +25,9 @@ type machine struct {
 	name     string
 	disk     *disk
 	state    *state
-	wall     time.Duration // how far the clock on the wall is off
-	savers   []*saver      // programs of people that are saving
+	texts    map[api.Checksum]string // of bases; lost with the power
+	wall     time.Duration           // how far the clock on the wall is off
+	savers   []*saver                // programs of people that are saving
 	root     rootState
 	hidden   map[string]*inode // the team directory while it is renamed away
 	edits    int               // grows with whatever others than the engine do to the tree
@@ -71,7 +75,7 @@ type ambush struct {
 func newMachine(w *World, id int) *machine {
 	m := &machine{w: w, id: id, name: strconv.Itoa(id), disk: newDisk(), root: present}
 	m.verdicts = map[api.Key]bool{}
-	m.labels = map[string]label{}
+	m.labels, m.texts = map[string]label{}, map[api.Checksum]string{}
 	m.state = newState(m)
 	return m
 }
@@ -97,8 +101,12 @@ func (m *machine) start() {
 	}
 	m.referee = referee{placed: map[api.Key]api.Checksum{}, empty: map[api.Key]time.Time{}, followed: api.Position{Epoch: memory.Epoch, Version: memory.Version}}
 	seed := m.w.rand.Uint64()
-	m.ports = teamsync.Options{Tree: tree{m}, Remote: wire{m}, State: m.state, Guard: guard{m}}
+	m.ports = teamsync.Options{Tree: tree{m}, Remote: wire{m}, State: m.state, Guard: guard{m}, Logger: quietLog}
+	if m.w.history.Merge {
+		m.ports.Texts, m.ports.Merge = texts{m}, true
+	}
 	m.core = teamsync.NewCore(memory, teamsync.Timing{}, rand.New(rand.NewPCG(seed, 2)))
+	m.core.SetMerging(m.ports.Merge)
 	m.watch = watch{}
 }
 

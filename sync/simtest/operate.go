@@ -197,6 +197,7 @@ func (m *machine) powerLoss() {
 		}
 	}
 	m.state.crash()
+	clear(m.texts)
 	w.broke(promiseWholeFiles(m))
 	w.owed = slices.DeleteFunc(w.owed, func(d debt) bool { return slices.Contains(before, d) && !w.finds(d) })
 	m.edits++

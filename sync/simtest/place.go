@@ -169,14 +169,14 @@ func (t tree) enter(m *move) error {
 	case !m.exists && here != nil:
 		return api.ErrUnsettled
 	case !m.exists:
-		t.disk.relink(link{staging, m.staged, nil}, link{team, m.name, t.disk.shown[staging][m.staged]})
+		t.change(link{staging, m.staged, nil}, link{team, m.name, t.disk.shown[staging][m.staged]})
 		m.staged = ""
 		return nil
 	case here == nil:
 		return api.ErrUnsettled // it went away, or is about to come back
 	}
 	if planted.In(planted.RenameOver) {
-		t.disk.relink(link{staging, m.staged, nil}, link{team, m.name, t.disk.shown[staging][m.staged]})
+		t.change(link{staging, m.staged, nil}, link{team, m.name, t.disk.shown[staging][m.staged]})
 		m.staged = ""
 		return nil
 	}
@@ -188,7 +188,13 @@ func (t tree) enter(m *move) error {
 
 func (t tree) exchange(m *move) {
 	mine, theirs := t.disk.shown[staging][m.staged], t.disk.shown[team][m.name]
-	t.disk.relink(link{staging, m.staged, theirs}, link{team, m.name, mine})
+	t.change(link{staging, m.staged, theirs}, link{team, m.name, mine})
+}
+
+// change changes names in the tree. The watcher sees our own changes as well.
+func (t tree) change(links ...link) {
+	t.disk.relink(links...)
+	t.touched()
 }
 
 // patience is how many steps a displaced file's writer is waited for.
@@ -255,7 +261,7 @@ func (t tree) takeBack(m *move, cause error) error {
 	here := t.disk.shown[team][m.name]
 	if here == nil {
 		// Ours was removed or renamed by somebody: what we displaced goes back.
-		t.disk.relink(link{staging, m.staged, nil}, link{team, m.name, t.disk.shown[staging][m.staged]})
+		t.change(link{staging, m.staged, nil}, link{team, m.name, t.disk.shown[staging][m.staged]})
 		m.staged = ""
 		return cause
 	}
@@ -361,7 +367,7 @@ func (t tree) retire(key api.Key, known []api.Checksum) error {
 		return nil
 	}
 	out := t.stagedName(label{kind: 'd', key: key})
-	t.disk.relink(link{team, name, nil}, link{staging, out, f})
+	t.change(link{team, name, nil}, link{staging, out, f})
 	err := t.saveRetired(key, out, known)
 	if err == nil {
 		err = t.syncTeam()
@@ -392,7 +398,7 @@ func (t tree) saveRetired(key api.Key, name string, known []api.Checksum) error 
 func (t tree) putBack(key api.Key, name string, cause error) error {
 	f := t.disk.shown[staging][name]
 	if t.root == present && t.disk.shown[team][key.String()] == nil {
-		t.disk.relink(link{staging, name, nil}, link{team, key.String(), f})
+		t.change(link{staging, name, nil}, link{team, key.String(), f})
 		return errors.Join(cause, t.syncTeam())
 	}
 	t.keepOrLeave(&move{Placement: api.Placement{Key: key}, out: &api.Placed{}, staged: name})
@@ -422,7 +428,7 @@ func (m *machine) recover() error {
 func (t tree) recoverFile(name string, l label) error {
 	f := t.disk.shown[staging][name]
 	if l.kind == 'd' && t.root == present && t.disk.shown[team][l.key.String()] == nil {
-		t.disk.relink(link{staging, name, nil}, link{team, l.key.String(), f})
+		t.change(link{staging, name, nil}, link{team, l.key.String(), f})
 		return t.syncTeam()
 	}
 	f, err := t.rest(name)

@@ -87,6 +87,7 @@ func (r *referee) after(m *machine) {
 	m.w.stats.Conflicts += len(report.Conflicts)
 	m.w.broke(promiseNoSecretTold(report))
 	m.w.broke(promiseDoorClosed(r, report))
+	m.w.broke(promiseTriesAgain(m, report))
 	m.w.broke(promiseInSyncIsTrue(m, report))
 }
 
@@ -119,7 +120,13 @@ func (r *referee) loaded(m *machine, key api.Key, content text) {
 	}
 }
 
-func (r *referee) placing(m *machine, p api.Placement) { m.w.broke(promisePlacement(m, p)) }
+func (r *referee) placing(m *machine, p api.Placement) {
+	if m.w.history.Merge && m.w.server.live[p.Key].sum != p.Sum && !m.w.whole[p.Content] {
+		m.w.whole[p.Content] = true // a merge of two that are
+		m.w.stats.Merges++
+	}
+	m.w.broke(promisePlacement(m, p))
+}
 
 func (r *referee) retiring(m *machine, key api.Key) { m.w.broke(promiseRetiredOnPurpose(r, key)) }
 

@@ -16,7 +16,6 @@ type state struct {
 	*machine
 	memory  api.Memory   // what the synced records say
 	pending []api.Record // written, not synced
-	torn    bool         // what is pending may be half a line
 	copies  []copied
 
 	// What the engine was told to be durable, to hold against what is found.

@@ -9,13 +9,13 @@ import (
 
 // Stats counts what happened in histories.
 type Stats struct {
-	Histories, Operations, Ambushes   int
-	Kills, Crashes                    int // of a process; of a machine's power
-	Cycles, Effects, Messages         int
-	Pushes, Staged, Copies, Conflicts int
-	Faults                            map[string]int // that were met, by kind
-	Longest                           int            // effects of one history
-	LongestSeed                       uint64
+	Histories, Operations, Ambushes           int
+	Kills, Crashes                            int // of a process; of a machine's power
+	Cycles, Effects, Messages                 int
+	Pushes, Staged, Copies, Conflicts, Merges int
+	Faults                                    map[string]int // that were met, by kind
+	Longest                                   int            // effects of one history
+	LongestSeed                               uint64
 }
 
 func (s *Stats) fault(kind Kind) { s.reply(string(kind)) }
@@ -40,6 +40,8 @@ func (s *Stats) Add(o Stats) {
 	s.Staged += o.Staged
 	s.Copies += o.Copies
 	s.Conflicts += o.Conflicts
+	s.Merges += o.Merges
+	s.Merges += o.Merges
 	for name, n := range o.Faults {
 		if s.Faults == nil {
 			s.Faults = map[string]int{}
@@ -54,8 +56,8 @@ func (s *Stats) Add(o Stats) {
 // String is a paragraph for people.
 func (s *Stats) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d histories, %d operations (%d in the midst of work), %d kills, %d power losses, %d conflicts, %d saved copies, ",
-		s.Histories, s.Operations, s.Ambushes, s.Kills, s.Crashes, s.Conflicts, s.Copies)
+	fmt.Fprintf(&b, "%d histories, %d operations (%d in the midst of work), %d kills, %d power losses, %d conflicts, %d merges, %d saved copies, ",
+		s.Histories, s.Operations, s.Ambushes, s.Kills, s.Crashes, s.Conflicts, s.Merges, s.Copies)
 	fmt.Fprintf(&b, "%d cycles, %d effects, %d messages of which %d pushes, longest history: seed %d with %d effects\nfaults met:",
 		s.Cycles, s.Effects, s.Messages, s.Pushes, s.LongestSeed, s.Longest)
 	for _, name := range slices.Sorted(maps.Keys(s.Faults)) {

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -80,12 +81,11 @@ func (r wire) meets(kind request) (reply, bool) {
 
 // refusal is the error that a reply stands for.
 func (r wire) refusal(met reply) error {
-	switch met.err {
-	case api.ErrOffline, api.ErrBadAnswer:
+	if errors.Is(met.err, api.ErrOffline) || errors.Is(met.err, api.ErrBadAnswer) {
 		return fmt.Errorf("%w: simulated", met.err)
 	}
 	refusal := api.Errorf(met.err, "simulated")
-	if met.err == api.ErrRateLimited || met.err == api.ErrUnavailable {
+	if errors.Is(met.err, api.ErrRateLimited) || errors.Is(met.err, api.ErrUnavailable) {
 		refusal.RetryAfter = time.Duration(r.w.rand.IntN(4)) * 10 * time.Second
 	}
 	return refusal
@@ -158,7 +158,11 @@ func (r wire) Push(_ context.Context, batch api.Batch) (api.Pushed, error) {
 func (r wire) deliver(entries []api.Outgoing, conditions bool) (api.Pushed, error) {
 	w := r.w
 	before := w.server.changes
+	unseen := promiseNothingOverwritten(w.server, entries)
 	answer, err := w.server.push(entries, conditions)
+	if err == nil {
+		w.broke(unseen)
+	}
 	r.referee.mine += w.server.changes - before
 	w.served(before)
 	return answer, err

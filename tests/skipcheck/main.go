@@ -1,7 +1,8 @@
 // Command skipcheck reads what "go test -json" prints, and prints what a person
 // wants of it: the closing line of each package, all that a failing test said,
 // and every skip with its reason. A skip that the file of permitted skips does
-// not list is marked, and with -strict it makes the exit code 1.
+// not list is marked, and with -strict it makes the exit code 1. With -figures
+// it prints as well what passing tests logged behind the word FIGURE.
 //
 //	go test -json ./... | go run ./tests/skipcheck -permitted tests/permitted-skips.txt
 package main
@@ -15,15 +16,16 @@ import (
 func main() {
 	name := flag.String("permitted", "tests/permitted-skips.txt", "`file` of permitted skips")
 	strict := flag.Bool("strict", os.Getenv("CI") != "", "fail on a skip that is not permitted")
+	figures := flag.Bool("figures", false, "print what passing tests measured")
 	flag.Parse()
-	code, err := run(*name, *strict)
+	code, err := run(*name, *strict, *figures)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "skipcheck: %v\n", err)
 	}
 	os.Exit(code)
 }
 
-func run(name string, strict bool) (code int, err error) {
+func run(name string, strict, figures bool) (code int, err error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return 1, err
@@ -33,7 +35,9 @@ func run(name string, strict bool) (code int, err error) {
 	if err != nil {
 		return 1, fmt.Errorf("reading %s: %w", name, err)
 	}
-	sum, err := newReport(os.Stdout, list).read(os.Stdin)
+	r := newReport(os.Stdout, list)
+	r.figures = figures
+	sum, err := r.read(os.Stdin)
 	if err != nil {
 		return 1, err
 	}

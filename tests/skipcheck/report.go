@@ -26,8 +26,9 @@ type summary struct {
 // report prints as it reads: a package's closing line comes when the package
 // ends, not when all have.
 type report struct {
-	out  io.Writer
-	list []permitted
+	out     io.Writer
+	list    []permitted
+	figures bool // print what passing tests measured
 
 	said map[string][]string // what each running test printed, by full name
 	sum  summary
@@ -71,6 +72,9 @@ func (r *report) take(e event) {
 	case "output":
 		r.output(name, e)
 	case "pass":
+		if r.figures {
+			r.quote(name)
+		}
 		delete(r.said, name)
 	case "skip":
 		r.skip(name, e)
@@ -123,6 +127,18 @@ func why(said []string) string {
 		return "no reason given"
 	}
 	return strings.Join(words, " ")
+}
+
+// quote prints the figures that a test logged: lines of the form
+// "    x_test.go:7: FIGURE 20 histories".
+func (r *report) quote(name string) {
+	for _, line := range r.said[name] {
+		if _, figure, ok := strings.Cut(line, "_test.go:"); ok {
+			if _, figure, ok = strings.Cut(figure, ": FIGURE "); ok {
+				r.print("FIGURE " + figure)
+			}
+		}
+	}
 }
 
 // flush prints what a failing test said.

@@ -94,6 +94,22 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	in := events([3]string{"output", "TestA", `    a_test.go:7: FIGURE 20 histories\n`}, [3]string{"output", "TestA", `    a_test.go:9: talk of a FIGURE\n`}, [3]string{"pass", "TestA"})
+	for figures, want := range map[bool]string{false: "", true: "FIGURE 20 histories\n"} {
+		var out strings.Builder
+		r := newReport(&out, nil)
+		r.figures = figures
+		if _, err := r.read(strings.NewReader(in)); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("figures %t: output %q, want %q", figures, out.String(), want)
+		}
+	}
+}
+
 func TestPermittedNeedsReason(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"pkg.TestA", "pkg.TestA # ", "pkg.( # unclosed"} {

@@ -71,7 +71,7 @@ func run(ctx context.Context, out io.Writer, only string, all bool) error {
 			caught++
 		}
 	}
-	fmt.Fprintf(out, "%d of %d planted mistakes were caught, in %s\n", caught, len(chosen), seconds(time.Since(begun)))
+	fmt.Fprintf(out, "FIGURE %d of %d planted mistakes were caught, in %s\n", caught, len(chosen), seconds(time.Since(begun)))
 	if caught < len(chosen) {
 		return fmt.Errorf("%d planted mistakes were not caught", len(chosen)-caught)
 	}

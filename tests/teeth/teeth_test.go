@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,22 +53,13 @@ func TestGuardsExist(t *testing.T) {
 		for _, m := range mistakes {
 			for _, g := range m.guards {
 				for part := range strings.SplitSeq(g.tests, "|") {
-					if pattern := regexp.MustCompile(part); g.suite == suite && !matches(tests, pattern) {
+					if pattern := regexp.MustCompile(part); g.suite == suite && !slices.ContainsFunc(tests, pattern.MatchString) {
 						t.Errorf("%s: no test of %s matches %q", m.bug, suite, part)
 					}
 				}
 			}
 		}
 	}
-}
-
-func matches(names []string, pattern *regexp.Regexp) bool {
-	for _, name := range names {
-		if pattern.MatchString(name) {
-			return true
-		}
-	}
-	return false
 }
 
 // TestEveryMistakeIsPlanted: each constant stands in production code.
