@@ -120,7 +120,7 @@ func TestHistories(t *testing.T) {
 	}
 	s.run(t)
 	rate := float64(s.total.Histories) / time.Since(begun).Seconds()
-	t.Logf("%s\n%d failures, %.0f histories per second", s.total.String(), s.failures.Load(), rate)
+	t.Logf("FIGURE %s\n%d failures, %.0f histories per second", s.total.String(), s.failures.Load(), rate)
 	if *seeds >= 1000 {
 		checkMix(t, &s.total)
 	}
