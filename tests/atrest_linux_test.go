@@ -100,7 +100,7 @@ func TestAtRest(t *testing.T) {
 		idle, serverIdle := atWork(t, daemon)-before, atWork(t, server)-serverBefore
 		t.Logf("FIGURE %d files: daemon at rest for %s: %d ms of processor time, %.1f MiB; server: %d ms", atRestFiles, *atRestFor,
 			idle.Milliseconds(), mib(anonymous(t, daemon)), serverIdle.Milliseconds())
-		if most := atRestCPU * (*atRestFor / (30 * time.Second)); idle > most {
+		if most := atRestCPU * time.Duration(atRestFor.Seconds()/30); idle > most {
 			return fmt.Sprintf("%s of processor time in %s, want at most %s", idle, *atRestFor, most)
 		}
 		return ""
