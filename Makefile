@@ -50,7 +50,7 @@ tools:
 .PHONY: unit
 unit: $(SKIPCHECK) ## every test, full counts, no race detector
 	$(call gotest,-timeout 10m $$(go list ./... | grep -Ev '/(sync/simtest|tests)$$'))
-	$(call gotest,-timeout 10m ./tests) # alone: some of it is timed
+	$(call gotest,-timeout 15m -parallel 4 ./tests) # alone: some of it is timed; most of it waits
 	$(call gotest,-timeout 10m ./sync/simtest -args -seeds $(TEST_SEEDS))
 
 .PHONY: race

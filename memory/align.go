@@ -10,7 +10,7 @@ const (
 	// search that reaches it keeps what it found: the alignment is then valid and
 	// not the longest, so that a merge may see an overlap where there is none,
 	// and never the other way round.
-	maxSteps = 1 << 20
+	maxSteps = 1 << 19
 )
 
 // span is a run of equal lines: a[a:a+n] and b[b:b+n].

@@ -68,23 +68,32 @@ func worst() map[string][3]string {
 // second, see BenchmarkWorst; the bound here is only one that a quadratic step
 // cannot keep, on a machine that does other things as well.
 func TestWorstTexts(t *testing.T) {
-	const most, bytes = 20 * time.Second, 256 << 20
 	for shape, texts := range worst() {
-		for _, name := range []string{"a.md", "MEMORY.md"} {
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			begin := time.Now()
-			memory.Merge(parse(name), texts[0], texts[1], texts[2])
-			memory.MergeWithoutBase(parse(name), texts[1], texts[2])
-			memory.Marked(texts[0], texts[1], texts[2])
-			memory.Unified("old", "new", texts[0], texts[1])
-			took := time.Since(begin)
-			runtime.ReadMemStats(&after)
-			if took > most || after.TotalAlloc-before.TotalAlloc > 4*bytes {
-				t.Errorf("%s, %s: %s, %d MiB", shape, name, took, (after.TotalAlloc-before.TotalAlloc)>>20)
+		for what, do := range map[string]func(){
+			"merge": func() { memory.Merge(parse("a.md"), texts[0], texts[1], texts[2]) },
+			"index": func() { memory.Merge(parse("MEMORY.md"), texts[0], texts[1], texts[2]) },
+			"union": func() { memory.MergeWithoutBase(parse("MEMORY.md"), texts[1], texts[2]) },
+			"marks": func() { memory.Marked(texts[0], texts[1], texts[2]) },
+			"diff":  func() { memory.Unified("old", "new", texts[0], texts[1]) },
+		} {
+			took, bytes := cost(do)
+			if took > 10*time.Second || bytes > 256<<20 {
+				t.Errorf("%s of %s: %s, %d MiB", what, shape, took, bytes>>20)
 			}
 		}
 	}
+}
+
+// cost is the time and the allocated memory of one call. No other test may run
+// beside it.
+func cost(do func()) (time.Duration, uint64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	do()
+	took := time.Since(begin)
+	runtime.ReadMemStats(&after)
+	return took, after.TotalAlloc - before.TotalAlloc
 }
 
 func BenchmarkWorst(b *testing.B) {

@@ -117,7 +117,7 @@ func (m *indexMerge) of(c chosen) index {
 func (m *indexMerge) item(c chosen) item { return m.of(c).items[c.at] }
 
 func (m *indexMerge) choose() []chosen {
-	list := make([]chosen, 0, len(m.theirs.items)+len(m.added))
+	list := make([]chosen, 0, len(m.theirs.items)+len(m.mine.items))
 	for i := range len(m.theirs.items) + 1 {
 		for _, line := range m.added[i] {
 			list = append(list, chosen{true, line})

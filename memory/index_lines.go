@@ -115,9 +115,10 @@ func repeated(words int, texts ...[]int) []bool {
 	return twice
 }
 
-// isEntry reports whether a line is an item of an outermost list.
+// isEntry reports whether a line, which is not blank, is an item of an outermost
+// list.
 func isEntry(line string) bool {
-	return line == strings.TrimLeft(line, " \t") && isList(line)
+	return line[0] != ' ' && line[0] != '\t' && isList(line)
 }
 
 // isList reports whether a line begins an item of a list: "- ", "* ", "+ ", "1. ",

@@ -91,6 +91,31 @@ func TestMergeIndex(t *testing.T) {
 			"## A\n- a\n- t\n\n## New\n- b\n",
 		},
 		{
+			"a new section goes behind a deeper one",
+			"## A\n- a\n\n## B\n- b\n", "## A\n- a\n\n## M\n- m\n\n## B\n- b\n", "## A\n- a\n\n### Sub\n- s\n\n## B\n- b\n",
+			"## A\n- a\n\n### Sub\n- s\n\n## M\n- m\n\n## B\n- b\n",
+		},
+		{
+			"a moved line draws nothing after it",
+			"- a\n- x\n- b\n", "- a\n- m\n- b\n- x\n", "- a\n- t\n- x\n- b\n",
+			"- a\n- m\n- t\n- x\n- b\n",
+		},
+		{
+			"the same entry added twice",
+			"- a\n", "- a\n- m\n- m\n", "- a\n- t\n",
+			"- a\n- m\n- t\n",
+		},
+		{
+			"blank lines as in the side that put two lines together",
+			"Intro.\n\n- a\n", "Intro.\nMore.\n\n- a\n", "Intro.\n\n- a\n- t\n",
+			"Intro.\nMore.\n\n- a\n- t\n",
+		},
+		{
+			"blank lines at the end",
+			"- a\n", "- a\n- m\n\n", "- t\n- a\n",
+			"- t\n- a\n- m\n\n",
+		},
+		{
 			"no blank lines are left over",
 			"# Index\n\n- a\n\n## B\n\n- b\n\n## C\n\n- c\n", "# Index\n\n- a\n\n## C\n\n- c\n", "# Index\n\n- a\n\n## B\n\n- b\n\n## C\n\n- c\n- t\n",
 			"# Index\n\n- a\n\n## C\n\n- c\n- t\n",
@@ -122,7 +147,7 @@ func TestMergeIndex(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, clean := memory.Merge(key(t, "MEMORY.md"), test.base, test.mine, test.theirs)
+			got, clean := memory.Merge(parse("MEMORY.md"), test.base, test.mine, test.theirs)
 			if diff := cmp.Diff(test.want, got); diff != "" || !clean {
 				t.Errorf("clean %t (-want +got):\n%s", clean, diff)
 			}
@@ -135,7 +160,7 @@ func TestTheIndexOfAnyDirectory(t *testing.T) {
 	for name, want := range map[string]bool{
 		"MEMORY.md": true, "a/b/MEMORY.md": true, "memory.md": false, "MEMORY.md/a.md": false, "xMEMORY.md": false,
 	} {
-		if _, clean := memory.Merge(key(t, name), "- a\n", "- a\n- m\n", "- a\n- t\n"); clean != want {
+		if _, clean := memory.Merge(parse(name), "- a\n", "- a\n- m\n", "- a\n- t\n"); clean != want {
 			t.Errorf("%s merges as an index: %t, want %t", name, clean, want)
 		}
 	}

@@ -7,18 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/memory"
 )
-
-// parse is ParseKey for names that are known to be right.
-func parse(name string) api.Key {
-	k, err := api.ParseKey(name)
-	if err != nil {
-		panic(err)
-	}
-	return k
-}
 
 // edited draws a text made from lines by removing, changing, moving and adding
 // some of them. Few different words make repeated lines likely.

@@ -10,13 +10,13 @@ import (
 	"github.com/teammem/teammemd/memory"
 )
 
-func key(t testing.TB, s string) api.Key {
-	t.Helper()
-	k, err := api.ParseKey(s)
+// parse is ParseKey for names that are known to be right.
+func parse(name string) api.Key {
+	key, err := api.ParseKey(name)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return k
+	return key
 }
 
 // lines makes a text of one line for each word.
@@ -31,7 +31,7 @@ func TestMergeWithAnUnchangedSide(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a.md", "MEMORY.md"} {
 		for _, sides := range [][2]string{{"old", "new"}, {"new", "old"}, {"new", "new"}} {
-			if got, clean := memory.Merge(key(t, name), "old", sides[0], sides[1]); got != "new" || !clean {
+			if got, clean := memory.Merge(parse(name), "old", sides[0], sides[1]); got != "new" || !clean {
 				t.Errorf("%s: merging %q gives %q, %t", name, sides, got, clean)
 			}
 		}
@@ -71,6 +71,7 @@ func TestMerge(t *testing.T) {
 		{name: "newline removed here, edit there", base: "a\nb\n", mine: "a\nb", theirs: "A\nb\n", want: "A\nb"},
 		{name: "append to an unfinished line", base: "a\nb", mine: "a\nb\nc", theirs: "A\nb", want: "A\nb\nc"},
 		{name: "blank line at the end", base: "a\nb", mine: "a\nb\n\n", theirs: "A\nb", want: "A\nb\n\n"},
+		{name: "newline removed here, last line there", base: "a\n\nb\n", mine: "a\n\nb", theirs: "a\n\n", want: "a\n\n"},
 		{name: "moved line, edit elsewhere", base: lines("a b c d e"), mine: lines("b c a d e"), theirs: lines("a b c d E"), want: lines("b c a d E")},
 		{name: "repeated lines", base: lines("a - b - c"), mine: lines("a - b - c - d"), theirs: lines("z a - b - c"), want: lines("z a - b - c - d")},
 	}
@@ -78,7 +79,7 @@ func TestMerge(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for _, sides := range [][2]string{{test.mine, test.theirs}, {test.theirs, test.mine}} {
-				got, clean := memory.Merge(key(t, "notes/a.md"), test.base, sides[0], sides[1])
+				got, clean := memory.Merge(parse("notes/a.md"), test.base, sides[0], sides[1])
 				if diff := cmp.Diff(test.want, got); diff != "" || clean == test.overlap {
 					t.Errorf("merging %q: clean %t (-want +got):\n%s", sides, clean, diff)
 				}
@@ -102,7 +103,7 @@ func TestMergeWithoutBase(t *testing.T) {
 		{"MEMORY.md.txt", "- a\n", "", "", false},
 	}
 	for _, test := range tests {
-		got, clean := memory.MergeWithoutBase(key(t, test.name), test.mine, test.theirs)
+		got, clean := memory.MergeWithoutBase(parse(test.name), test.mine, test.theirs)
 		if got != test.want || clean != test.clean {
 			t.Errorf("%s: %q and %q give %q, %t", test.name, test.mine, test.theirs, got, clean)
 		}
@@ -114,12 +115,12 @@ func TestTooLargeToTravel(t *testing.T) {
 	t.Parallel()
 	half := strings.Repeat("x", api.MaxEntryBytes/2)
 	for _, name := range []string{"a.md", "MEMORY.md"} {
-		got, clean := memory.Merge(key(t, name), "a\nb\nc\n", half+"\nb\nc\n", "a\nb\n"+half+"y\n")
+		got, clean := memory.Merge(parse(name), "a\nb\nc\n", half+"\nb\nc\n", "a\nb\n"+half+"y\n")
 		if got != "" || clean {
 			t.Errorf("%s: a merge of %d bytes is clean", name, len(got))
 		}
 	}
-	if _, clean := memory.MergeWithoutBase(key(t, "MEMORY.md"), half+"\n", half+"y\n"); clean {
+	if _, clean := memory.MergeWithoutBase(parse("MEMORY.md"), half+"\n", half+"y\n"); clean {
 		t.Error("a union that is too large is clean")
 	}
 }

@@ -1,5 +1,7 @@
 package memory
 
+import "slices"
+
 // search aligns two ranges by the shortest edit script (Myers, "An O(ND)
 // difference algorithm and its variations", 1986). Lines that the other range
 // does not have are left out first: no alignment can use them.
@@ -13,14 +15,14 @@ func (al *aligner) search(a0, a1, b0, b1 int) {
 	s := shortest{a: pick(al.a, fromA), b: pick(al.b, fromB), steps: al.steps}
 	pairs := s.pairs()
 	al.steps = s.steps
-	for i := len(pairs) - 1; i >= 0; i-- {
-		al.emit(span{fromA[pairs[i].a], fromB[pairs[i].b], 1})
+	for _, p := range slices.Backward(pairs) {
+		al.emit(span{fromA[p.a], fromB[p.b], 1})
 	}
 }
 
 // common lists the places from..to whose line the other range has.
 func common(words []int, from, to int, other []sighting) []int {
-	var places []int
+	places := make([]int, 0, to-from)
 	for i := from; i < to; i++ {
 		if other[words[i]].count > 0 {
 			places = append(places, i)

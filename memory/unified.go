@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -67,7 +68,7 @@ func place(from, to int) string {
 	case 0:
 		return fmt.Sprintf("%d,0", from)
 	case 1:
-		return fmt.Sprintf("%d", from+1)
+		return strconv.Itoa(from + 1)
 	}
 	return fmt.Sprintf("%d,%d", from+1, to-from)
 }

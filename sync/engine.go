@@ -48,6 +48,9 @@ type Engine struct {
 	inbox   []Event   // guarded by mu
 	report  Report    // guarded by mu: the core's last word
 	waiters []*waiter // guarded by mu
+	// beats are closed when a step of the core is over; guarded by mu.
+	beats []chan struct{}
+	ended chan struct{} // closed when Run has ended
 }
 
 type waiter struct {
@@ -69,7 +72,7 @@ func New(opts Options) *Engine {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{opts: opts, log: log, wake: make(chan struct{}, 1), roused: make(chan struct{}, 1), report: Report{Word: Pending}}
+	return &Engine{opts: opts, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}), roused: make(chan struct{}, 1), report: Report{Word: Pending}}
 }
 
 // Hint says that the directory changed, and has settled or, with busy, will not
@@ -99,6 +102,25 @@ func (e *Engine) Report() Report {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.report
+}
+
+// Beat makes the engine tick and waits until a step of its core is over: an
+// engine that waits beats at once, one at work when what is under way has ended,
+// one that hangs never. The error is ctx's; nil when Run has ended.
+func (e *Engine) Beat(ctx context.Context) error {
+	over := make(chan struct{})
+	e.mu.Lock()
+	e.beats = append(e.beats, over)
+	e.mu.Unlock()
+	e.post(nil)
+	select {
+	case <-over:
+		return nil
+	case <-e.ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (e *Engine) post(event Event) {
@@ -171,8 +193,9 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // Run loads the state and keeps the root in step until ctx ends; then it pushes
 // what is still here, within the flush time, and returns nil. An error says
-// that the state cannot be read.
+// that the state cannot be read. Run is called once.
 func (e *Engine) Run(ctx context.Context) error {
+	defer close(e.ended)
 	memory, err := e.opts.State.Load(ctx)
 	if err != nil {
 		return err
@@ -255,6 +278,10 @@ func (e *Engine) publish(core *Core) {
 		e.log.Info("files deleted here were restored", "files", n)
 	}
 	e.report = report
+	for _, over := range e.beats {
+		close(over)
+	}
+	e.beats = nil
 	keep := e.waiters[:0]
 	for _, w := range e.waiters {
 		if w.posted && core.Cycles() > w.after && !core.Pends(w.mode) {

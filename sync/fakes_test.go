@@ -30,6 +30,9 @@ type tree struct {
 	had map[api.Key][]api.Checksum
 	// served reports whether the server ever had this content for the key.
 	served func(api.Key, string) bool
+	// merges lists the merges that may be placed, each with the server's text
+	// that is in it.
+	merges map[string]string
 }
 
 // put changes a file. The caller holds mu.
@@ -101,7 +104,9 @@ func (f *tree) Place(_ context.Context, placements []api.Placement) []api.Placed
 		if api.SumString(p.Content) != p.Sum {
 			f.t.Errorf("placement of %q does not match its checksum", p.Key)
 		}
-		if !f.served(p.Key, p.Content) {
+		if theirs, merged := f.merges[p.Content]; merged && f.served(p.Key, theirs) {
+			f.had[p.Key] = append(f.had[p.Key], api.SumString(theirs))
+		} else if !f.served(p.Key, p.Content) {
 			f.t.Errorf("%q was placed with a text that the server never had there: nothing else belongs where agents read", p.Key)
 		}
 		mine, here := f.files[p.Key]

@@ -61,6 +61,7 @@ func TestEditsThatDoNotOverlapAreMerged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _, stop := divided(t, merging, mine, theirs)
 		defer stop()
+		r.tree.merges = map[string]string{both: theirs}
 		got := r.sync(t, teamsync.Mode{})
 		if got.Word != teamsync.InSync || len(got.Conflicts) != 0 {
 			t.Errorf("report %+v, want in sync without a conflict", got)
@@ -114,9 +115,11 @@ func TestIndexesWithoutABaseAreJoined(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.tree.write("MEMORY.md", "- [deploy](deploy.md)\n")
+		const deploy, tests = "- [deploy](deploy.md)\n", "- [tests](tests.md)\n"
+		r.tree.merges = map[string]string{deploy + tests: tests, tests + deploy: tests}
+		r.tree.write("MEMORY.md", deploy)
 		r.tree.write("a.md", "mine")
-		r.remote.set("MEMORY.md", "- [tests](tests.md)\n")
+		r.remote.set("MEMORY.md", tests)
 		r.remote.set("a.md", "theirs")
 		stop := r.start(t, func(o *teamsync.Options) {
 			o.OnDemand, o.Merge, o.Texts = true, true, &texts{t, map[api.Checksum]string{}}

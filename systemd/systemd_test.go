@@ -106,7 +106,7 @@ func TestUnitsSayWhatTheProgramReliesOn(t *testing.T) {
 	for _, tt := range []struct{ unit, key, want string }{
 		{systemd.UserUnit, "ExecStart", "/usr/bin/env teammemd daemon"},
 		{systemd.UserUnit, "Type", "notify"},
-		{systemd.UserUnit, "WatchdogSec", "60"},
+		{systemd.UserUnit, "WatchdogSec", "180"},
 		{systemd.UserUnit, "Restart", "on-failure"},
 		{systemd.UserUnit, "WantedBy", "default.target"},
 		{systemd.ServerUnit, "ExecStart", "/usr/bin/env teammemd server --config /etc/teammemd/server.toml"},

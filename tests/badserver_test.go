@@ -266,11 +266,25 @@ func rewrite(change func(map[string]any)) func(*http.Response) error {
 
 const portal = "<!doctype html><title>Welcome to the hotel</title><form>Sign in, please</form>"
 
+// signInPage is where a captive portal sends everybody. It must not be asked by a
+// client of ours: it would learn the token.
+func signInPage(t *testing.T) *httptest.Server {
+	t.Helper()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("a redirect was followed, with authorization %v", r.Header.Get("Authorization") != "")
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, portal)
+	}))
+	t.Cleanup(page.Close)
+	return page
+}
+
 // TestF22SpoiledAnswers lets proxies answer in the server's name. A client that
 // knows the repo must lose nothing, take nothing for the truth, and end with 75.
 func TestF22SpoiledAnswers(t *testing.T) {
 	t.Parallel()
 	server := newCompanion(t)
+	page := signInPage(t)
 	tests := []struct {
 		name  string
 		code  int
@@ -316,6 +330,20 @@ func TestF22SpoiledAnswers(t *testing.T) {
 			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
 			return nil
 		}},
+		{"gzip garbage", 75, func(r *http.Response) error {
+			_ = body(r, 200, "application/json", "\x1f\x8b\x08 this was never packed")
+			r.Header.Set("Content-Encoding", "gzip")
+			return nil
+		}},
+		{"another protocol", 75, func(r *http.Response) error {
+			r.Header.Set(api.HeaderProtocol, "2")
+			return nil
+		}},
+		{"redirect to a page that is there", 75, func(r *http.Response) error {
+			_ = body(r, 302, "text/html", portal)
+			r.Header.Set("Location", page.URL)
+			return nil
+		}},
 		{"another repo", 75, rewrite(func(o map[string]any) { o["repo"] = "acme/other" })},                           //nolint:bodyclose // the proxy's
 		{"no checksums", 75, rewrite(func(o map[string]any) { delete(o, "entryChecksums"); delete(o, "checksum") })}, //nolint:bodyclose // the proxy's
 		{"empty though it was not", 75, func(r *http.Response) error {
@@ -356,7 +384,7 @@ func TestF22SpoiledAnswers(t *testing.T) {
 	}
 	t.Run("a fresh client", func(t *testing.T) {
 		t.Parallel()
-		for i, test := range tests[:17] {
+		for i, test := range tests[:20] {
 			repo := fmt.Sprintf("acme/fresh-%d", i)
 			m := newMeddler(t, server.url)
 			a := newFastMachine(t, "ada")

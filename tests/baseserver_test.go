@@ -30,6 +30,8 @@ type baseServer struct {
 	version   uint64            // 0 = never written; guarded by mu
 	puts      int               // guarded by mu
 	stale     int               // 412s; guarded by mu
+	token     string            // the only one that counts, "" for any; guarded by mu
+	refused   int               // 401s; guarded by mu
 	elsewhere []string          // requests that a base server does not know; guarded by mu
 }
 
@@ -74,7 +76,8 @@ func (b *baseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.refuse(w, http.StatusNotFound, "not_found")
 		return
 	}
-	if r.Header.Get("Authorization") == "" {
+	if got := r.Header.Get("Authorization"); got == "" || b.token != "" && got != "Bearer "+b.token {
+		b.refused++
 		b.refuse(w, http.StatusUnauthorized, "signed_out")
 		return
 	}

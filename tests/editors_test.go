@@ -258,17 +258,23 @@ func copiesOf(t *testing.T, m *machine) []string {
 // a daemon: the server only ever has whole versions.
 func TestF10TornSaves(t *testing.T) {
 	t.Parallel()
-	lasts := time.Minute
-	if testing.Short() {
-		lasts = 10 * time.Second
-	}
-	for name, config := range map[string]string{"default waits": "", "short waits": "debounce = \"100ms\"\nmax_wait = \"500ms\"\n"} {
+	for name, how := range map[string]struct {
+		config string
+		lasts  time.Duration
+	}{
+		"default waits": {"", time.Minute},
+		"short waits":   {"debounce = \"100ms\"\nmax_wait = \"500ms\"\n", 15 * time.Second},
+	} {
+		lasts := how.lasts
+		if testing.Short() {
+			lasts = 10 * time.Second
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newCompanion(t)
 			token := server.token("ada", team, "writer")
 			m := newMachine(t, "ada")
-			m.config(config)
+			m.config(how.config)
 			m.enroll(server.url, token, team)
 			saver := tornSaver{path: m.write("torn.md", "begin\n"), random: rand.New(rand.NewPCG(10, 1)), whole: map[api.Checksum]bool{api.SumString("begin\n"): true}}
 			m.daemon()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -13,99 +12,6 @@ import (
 
 	"github.com/teammem/teammemd/api"
 )
-
-// TestServerRestored puts an old copy of the server's data in place, after fifty
-// edits that it had taken: clients see it, overwrite nothing and keep
-// everything, until a person says which side is right.
-func TestServerRestored(t *testing.T) {
-	t.Parallel()
-	for _, how := range []string{"--accept-server", "--reupload"} {
-		t.Run(how, func(t *testing.T) { t.Parallel(); serverRestored(t, how) })
-	}
-}
-
-func serverRestored(t *testing.T, how string) {
-	t.Helper()
-	p := newPair(t)
-	old, want := make(tree), make(tree)
-	for i := range 10 {
-		old[fmt.Sprintf("note-%d.md", i)] = fmt.Sprintf("old %d\n", i)
-		p.a.write(fmt.Sprintf("note-%d.md", i), fmt.Sprintf("old %d\n", i))
-	}
-	p.meet(t)
-	backup := filepath.Join(p.server.home, "backup")
-	p.server.stop()
-	copyTree(t, p.server.data, backup)
-	p.server.again()
-	written := make(map[string][]string)
-	for i := range 50 {
-		m, key, text := p.a, fmt.Sprintf("note-%d.md", i%12), fmt.Sprintf("edit %d\n", i)
-		if i%2 == 1 {
-			m = p.b
-		}
-		m.write(key, text)
-		if i%10 == 9 { // each of the ten keys has changed on one machine alone
-			p.a.sync(0)
-			p.b.sync(0)
-			p.a.sync(0)
-		}
-		want[key] = text
-		written[key] = []string{text}
-	}
-	p.meet(t)
-	want = treeOf(t, p.a.team)
-	p.server.stop()
-	if err := os.RemoveAll(p.server.data); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(backup, p.server.data); err != nil {
-		t.Fatal(err)
-	}
-	p.server.again()
-	for _, m := range []*machine{p.a, p.b} {
-		complains(t, m.run("sync"), 3)
-		if r := m.sync(3); r.State != "server-changed" {
-			t.Errorf("the state is %s, want server-changed", r.State)
-		}
-		daemon := m.daemon()
-		await(t, 20*time.Second, "the daemon to say server-changed", func() bool { return m.status().State == "server-changed" })
-		daemon.stop()
-		sameTree(t, "nothing is overwritten", want, treeOf(t, m.team))
-	}
-	reader := p.server.token("reader", team, "reader")
-	full, _ := p.server.get(reader, team)
-	sameTree(t, "nothing is pushed", old, full.Content.Entries)
-
-	complains(t, p.a.run("resume"), 2, "--accept-server", "--reupload")
-	for _, m := range []*machine{p.a, p.b} {
-		if o := m.run("resume", how); o.code != 0 && o.code != 3 {
-			t.Errorf("resume %s: exit code %d\n%s%s", how, o.code, o.stdout, o.stderr)
-		}
-	}
-	p.a.run("sync")
-	p.b.run("sync")
-	full, _ = p.server.get(reader, team)
-	for _, m := range []*machine{p.a, p.b} {
-		sameTree(t, "a machine and the server", treeOf(t, m.team), full.Content.Entries)
-		account(t, p.server, team, written, m)
-	}
-	if how == "--reupload" {
-		sameTree(t, "the server has what the machines had", want, full.Content.Entries)
-		return
-	}
-	for key, text := range old {
-		if full.Content.Entries[key] != text {
-			t.Errorf("%s is %q on the server, which was to be right", key, full.Content.Entries[key])
-		}
-	}
-}
-
-func copyTree(t *testing.T, from, to string) {
-	t.Helper()
-	for name, text := range treeOf(t, from) {
-		put(t, filepath.Join(to, name), text)
-	}
-}
 
 // TestUpMovesPorts stops `up` and starts it on another port: the checkouts follow.
 func TestUpMovesPorts(t *testing.T) {

@@ -35,7 +35,15 @@ func (m *machine) start(args ...string) *process {
 
 func (m *machine) startIn(dir string, args ...string) *process {
 	m.t.Helper()
-	out, err := os.CreateTemp(m.t.TempDir(), args[0]+"-stdout-")
+	cmd := exec.Command(m.bin, args...)
+	cmd.Dir = dir
+	return m.launch(cmd, args[0])
+}
+
+// launch starts a prepared command as if it were the program.
+func (m *machine) launch(cmd *exec.Cmd, name string) *process {
+	m.t.Helper()
+	out, err := os.CreateTemp(m.t.TempDir(), name+"-stdout-")
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -43,12 +51,11 @@ func (m *machine) startIn(dir string, args ...string) *process {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	cmd := exec.Command(m.bin, args...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, m.env(), out, talk
+	cmd.Env, cmd.Stdout, cmd.Stderr = m.env(), out, talk
 	err = cmd.Start()
 	_, _ = out.Close(), talk.Close() // the process has its own
 	if err != nil {
-		m.t.Fatalf("starting %q: %v", args, err)
+		m.t.Fatalf("starting %q: %v", cmd.Args, err)
 	}
 	m.mu.Lock()
 	m.files = append(m.files, out.Name(), talk.Name())

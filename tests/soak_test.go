@@ -30,7 +30,7 @@ var (
 )
 
 // atOnce is how many histories run at a time: they wait more than they work.
-const atOnce = 4
+const atOnce = 6
 
 // TestSoak plays histories of three people on three machines, real processes all
 // of them, through a proxy that spoils what it can, while processes are killed
@@ -51,6 +51,7 @@ func TestSoak(t *testing.T) {
 				seed := *firstHistory + n
 				t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 					s := newSoak(t, seed)
+					defer s.tell()
 					s.play()
 					took := s.settle()
 					s.check()
@@ -107,7 +108,6 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 2026)),
 		ever: make(map[string]map[api.Checksum]bool), retired: make(map[string]bool),
 	}
-	t.Cleanup(s.tell)
 	s.secret = plantedValue(t, seed)
 	s.server = newCompanion(t, "-v")
 	s.boss = s.server.token("boss", team, "maintainer")
@@ -126,25 +126,6 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		s.hands = append(s.hands, h)
 	}
 	return s
-}
-
-// newChaos runs a proxy before a server until the test ends.
-func newChaos(t *testing.T, target string, seed uint64) *chaos.Proxy {
-	t.Helper()
-	p, err := chaos.New(chaos.Options{Target: target, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("the proxy: %v", err)
-		}
-	})
-	return p
 }
 
 // pathsOf finds a machine's places the way that the program does.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -82,7 +83,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	cmd.SetIn(a.in)
 	cmd.SetOut(a.out)
 	cmd.SetErr(a.err)
-	err := cmd.ExecuteContext(ctx)
+	verb, err := cmd.ExecuteContextC(ctx)
+	err = a.configToo(verb, err)
 	lost := a.out.lost()
 	switch {
 	case err == nil && lost == nil:
@@ -117,12 +119,40 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.BoolVar(&a.json, "json", false, "print one JSON object instead of text")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print results and errors only")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more on standard error")
-	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return withHint(fmt.Errorf("%w: %w", api.ErrUsage, err), "see '%s --help'", c.CommandPath())
-	})
+	cmd.SetFlagErrorFunc(misused)
 	cmd.AddCommand(a.verbs()...)
 	usageArgs(cmd)
 	return cmd
+}
+
+// misused is the usage error of a verb.
+func misused(cmd *cobra.Command, err error) error {
+	return withHint(fmt.Errorf("%w: %w", api.ErrUsage, err), "see '%s --help'", cmd.CommandPath())
+}
+
+// configToo adds to a usage error that the configuration, which the verb had no
+// occasion to read, is wrong as well: whatever starts services must see that
+// first.
+func (a *app) configToo(cmd *cobra.Command, err error) error {
+	if !errors.Is(err, api.ErrUsage) || errors.Is(err, api.ErrConfig) || !readsConfig(cmd) {
+		return err
+	}
+	if _, configErr := a.machine(); configErr != nil {
+		return errors.Join(err, configErr)
+	}
+	return err
+}
+
+// readsConfig reports whether a verb is one of the client's, which read its
+// configuration; those that only have verbs below them do not.
+func readsConfig(cmd *cobra.Command) bool {
+	if cmd.HasSubCommands() {
+		return false
+	}
+	for cmd.HasParent() && cmd.Parent().HasParent() {
+		cmd = cmd.Parent()
+	}
+	return cmd.HasParent() && !slices.Contains([]string{"server", "version", "help", "completion"}, cmd.Name())
 }
 
 // usageArgs makes wrong arguments a usage error, in every verb.
@@ -136,7 +166,7 @@ func usageArgs(cmd *cobra.Command) {
 	}
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return withHint(fmt.Errorf("%w: %w", api.ErrUsage, err), "see '%s --help'", c.CommandPath())
+			return misused(c, err)
 		}
 		return nil
 	}

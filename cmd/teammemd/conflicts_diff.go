@@ -37,17 +37,7 @@ func (a *app) conflictsDiff(ctx context.Context, id string, fromBase bool) error
 	if err != nil {
 		return err
 	}
-	from, name := "", "team"
-	if fromBase {
-		known := false
-		from, known, err = baseOf(ctx, of.state, c)
-		if err == nil && !known {
-			err = withHint(fmt.Errorf("%w: the text that saved copy %s was made from is not kept", api.ErrUsage, id), "see 'teammemd conflicts diff %s'", id)
-		}
-		name = "base"
-	} else {
-		from, err = a.textNow(ctx, of, m, c.Key)
-	}
+	from, name, err := a.comparedWith(ctx, of, m, c, fromBase)
 	if err != nil {
 		return err
 	}
@@ -62,14 +52,22 @@ func (a *app) conflictsDiff(ctx context.Context, id string, fromBase bool) error
 	return nil
 }
 
-// textNow is the team's text of a key, empty when there is none.
-func (a *app) textNow(ctx context.Context, of copiesOf, m machine, key api.Key) (string, error) {
+// comparedWith is the text that a diff begins with, and what it is called: the
+// team's, empty when there is none, or the base.
+func (a *app) comparedWith(ctx context.Context, of copiesOf, m machine, c statedir.Copy, base bool) (text, name string, err error) {
+	if base {
+		text, known, err := baseOf(ctx, of.state, c)
+		if err == nil && !known {
+			err = withHint(fmt.Errorf("%w: the text that saved copy %s was made from is not kept", api.ErrUsage, c.ID), "see 'teammemd conflicts diff %s'", c.ID)
+		}
+		return text, "base", err
+	}
 	tree, err := of.tree(m)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	now, _, err := teamText(ctx, tree, key)
-	return now.Content, err
+	now, _, err := teamText(ctx, tree, c.Key)
+	return now.Content, "team", err
 }
 
 // baseOf is the text that a saved copy and the team's text were made from, false

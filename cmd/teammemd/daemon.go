@@ -170,6 +170,7 @@ func (d *daemon) run(ctx context.Context) error {
 	systemd := notifier{d.log}
 	group.Go(func() error { return systemd.watch(gctx, d.alive) })
 	group.Go(func() error { return d.wakeAfterSleep(gctx) })
+	group.Go(func() error { return d.noticeSignIns(gctx) })
 	err := d.Reload(gctx)
 	if err == nil {
 		err = d.allTaken()

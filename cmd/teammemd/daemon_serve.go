@@ -6,18 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/control"
 	teamsync "github.com/teammem/teammemd/sync"
 	"github.com/teammem/teammemd/watcher"
 )
 
-// alive answers the watchdog: it hangs where the daemon does.
-func (d *daemon) alive(context.Context) error {
+// alive answers the watchdog: every engine completes a step within ctx.
+func (d *daemon) alive(ctx context.Context) error {
+	var beats errgroup.Group
 	for _, root := range d.live() {
-		_ = root.engine.Report()
+		beats.Go(func() error { return root.engine.Beat(ctx) })
 	}
-	return nil
+	return beats.Wait()
 }
 
 // Stop ends the daemon, after its engines' last push.
@@ -50,9 +53,26 @@ func (d *daemon) Sync(ctx context.Context, req control.SyncRequest) (control.Roo
 	return root.describe(ctx, report)
 }
 
+// progress calls set with how far a root is, at every step, until ctx ends.
+func (d *daemon) progress(ctx context.Context, id string, set func(control.Progress)) {
+	for {
+		changed := d.changed.next()
+		if root := d.find(id); root != nil {
+			set(progressFrom(root.engine.Report().Progress))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
 // Status returns the state of all roots.
 func (d *daemon) Status(ctx context.Context) (control.Status, error) {
-	status := control.Status{Schema: schema, Identity: who(machine{getenv: d.app.getenv}.actor())}
+	status := control.Status{
+		Schema: schema, Identity: who(machine{getenv: d.app.getenv}.actor()), Log: logPlace(d.app.getenv, d.app.err),
+	}
 	for _, root := range d.live() {
 		one, err := d.rootStatus(ctx, root)
 		if err != nil {

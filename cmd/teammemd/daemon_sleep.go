@@ -31,6 +31,7 @@ func slept(before, now time.Time) time.Duration {
 func (d *daemon) wakeAfterSleep(ctx context.Context) error {
 	ticker := time.NewTicker(sleepTick)
 	defer ticker.Stop()
+	trim := newTrimmer() // on the same tick: an idle daemon wakes up as rarely as it can
 	for before := time.Now(); ; {
 		select {
 		case <-ctx.Done():
@@ -46,5 +47,6 @@ func (d *daemon) wakeAfterSleep(ctx context.Context) error {
 			}
 		}
 		before = now
+		trim.look(d.busy())
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +53,12 @@ func (a *app) firstThroughDaemon(ctx context.Context, m machine, o upOptions, ro
 	if err != nil {
 		return err
 	}
+	line := a.progressOf(ctx, root)
+	watching, enough := context.WithCancel(ctx)
+	line.follow(watching, daemon, root)
 	report, err := daemon.Sync(ctx, control.SyncRequest{Root: root.ID})
+	enough()
+	line.end()
 	if err != nil {
 		return err
 	}
@@ -111,7 +115,7 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 	}
 	root, ok := rootFor(roots, wanted.Dir)
 	if !ok {
-		return fmt.Errorf("the daemon did not register %s; see daemon.log in %s", wanted.Dir, m.paths.StateDir)
+		return fmt.Errorf("the daemon did not register %s; see 'teammemd logs'", wanted.Dir)
 	}
 	backend, err := openBeside(ctx, m.paths.DataDir)
 	if err != nil {
@@ -125,7 +129,7 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 // team directory dir. Its log is its own until then, so that starts at the same
 // moment do not read each other's last words; then it becomes the daemon's log.
 func (a *app) startDetached(ctx context.Context, m machine, program, dir string, o upOptions) error {
-	log, err := os.CreateTemp(m.paths.StateDir, "daemon-*.log")
+	log, err := startLog(m.paths.StateDir)
 	if err != nil {
 		return fmt.Errorf("opening the log: %w", err)
 	}
@@ -144,8 +148,7 @@ func (a *app) startDetached(ctx context.Context, m machine, program, dir string,
 		}
 		return err
 	}
-	// Where an open file cannot be renamed, the log keeps its first name.
-	_ = os.Rename(log.Name(), filepath.Join(m.paths.StateDir, "daemon.log"))
+	m.adoptLog(log.Name())
 	return nil
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,6 +46,7 @@ type forgetting struct {
 	root config.Root
 	key  api.Key
 	past past
+	held *control.Held // what keeps a text of the key here; nil for nothing
 }
 
 // forgetTries bounds how often a key is retired anew that changes meanwhile.
@@ -69,7 +72,10 @@ func (a *app) forget(ctx context.Context, f forgetting) error {
 		err = m.letGo(ctx, f.root, f.key)
 	}
 	if !f.noSync {
-		a.followUp(ctx, m, f.root)
+		f.held = heldKey(a.followUp(ctx, m, f.root), f.key)
+	}
+	if f.held != nil {
+		a.worse(api.ExitHeld)
 	}
 	return errors.Join(err, a.sayForgotten(f, version, already))
 }
@@ -152,7 +158,9 @@ func (a *app) sayForgotten(f forgetting, version uint64, already bool) error {
 			Version uint64   `json:"version"` // at which it was retired
 			Already bool     `json:"already"` // before it was asked for
 			Undo    string   `json:"undo,omitempty"`
-		}{schema, f.root.Repo, f.key, version, already, f.undo()})
+			// Held is why a text stays here all the same.
+			Held *control.Held `json:"held,omitempty"`
+		}{schema, f.root.Repo, f.key, version, already, f.undo(), f.held})
 	}
 	if already {
 		a.printf("retired  %s  at version %d of %s, before this\n", f.key, version, f.root.Repo)
@@ -162,12 +170,20 @@ func (a *app) sayForgotten(f forgetting, version uint64, already bool) error {
 	if undo := f.undo(); undo != "" {
 		a.printf("undo     %s\n", undo)
 	}
+	if f.held != nil {
+		a.printHeld(*f.held)
+	}
 	return nil
 }
 
 // followUp runs a cycle, so that this machine shows at once what was done on
-// the server. What hinders it is no failure of what was done.
-func (a *app) followUp(ctx context.Context, m machine, root config.Root) {
+// the server, and returns its report. What hinders it is no failure of what was
+// done.
+func (a *app) followUp(ctx context.Context, m machine, root config.Root) control.RootReport {
+	if readPause(m.paths.RootState(root.ID), time.Now()).active() {
+		a.sayf("teammemd: this machine is paused and follows when that ends\n")
+		return control.RootReport{}
+	}
 	report, err := a.syncRoot(ctx, m, root, control.SyncRequest{Root: root.ID})
 	why := report.Error
 	if err != nil {
@@ -176,6 +192,16 @@ func (a *app) followUp(ctx context.Context, m machine, root config.Root) {
 	if why != "" {
 		a.sayf("teammemd: this machine follows with its next sync: %s\n", why)
 	}
+	return report
+}
+
+// heldKey returns what a report says of a key that is held, nil for nothing.
+func heldKey(r control.RootReport, key api.Key) *control.Held {
+	i := slices.IndexFunc(r.Held, func(h control.Held) bool { return h.Key == key.String() })
+	if i < 0 {
+		return nil
+	}
+	return &r.Held[i]
 }
 
 // shellWord quotes a word for a shell where it needs it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,12 @@ func (a *app) join(ctx context.Context, r registration, code string) error {
 			return err
 		}
 	}
+	withdraw, err := makePlace(m, root)
+	if err != nil {
+		return err
+	}
 	if err := a.redeem(ctx, m, &root, r, code); err != nil {
+		withdraw()
 		return err
 	}
 	before := a.movedBefore(ctx, m)
@@ -76,6 +82,35 @@ func (a *app) join(ctx context.Context, r registration, code string) error {
 	return nil
 }
 
+// makePlace makes the team directory and sees that it can be registered, so that
+// no code is spent in vain. withdraw takes back what was made.
+func makePlace(m machine, root config.Root) (withdraw func(), err error) {
+	err = config.CheckFree(m.paths, root)
+	if taken, ok := errors.AsType[*config.TakenError](err); ok && !taken.Nested {
+		// The same again is no error; a checkout that has no name yet may get that
+		// of the holder.
+		if taken.Holder.Repo == root.Repo || unnamed(root.Repo) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, missing := os.Stat(root.Dir)
+	if err := makeTeamDir(root.Dir); err != nil {
+		return nil, err
+	}
+	return func() {
+		if missing != nil {
+			_ = os.Remove(root.Dir) // nothing is in it but what others put there: then it stays
+		}
+	}, nil
+}
+
+// unnamed reports whether a repo is only what a checkout without a remote that
+// counts is called here.
+func unnamed(repo api.Repo) bool { return strings.HasPrefix(repo.String(), "local/") }
+
 // redeem spends the code and stores the token. The code names one repo; it must
 // be that of the checkout.
 func (a *app) redeem(ctx context.Context, m machine, root *config.Root, r registration, code string) error {
@@ -90,7 +125,7 @@ func (a *app) redeem(ctx context.Context, m machine, root *config.Root, r regist
 		}
 		return err
 	}
-	if joined.Repo != root.Repo && r.repo == "" && strings.HasPrefix(root.Repo.String(), "local/") {
+	if joined.Repo != root.Repo && r.repo == "" && unnamed(root.Repo) {
 		root.Repo = joined.Repo // a checkout without a remote that counts takes the invitation's word
 	}
 	if err := config.CredentialsAt(m.paths).SaveToken(root.Server, joined.Repo, joined.Token); err != nil {

@@ -178,15 +178,22 @@ func (a *app) register(m machine, root config.Root) (config.Root, error) {
 	if err != nil {
 		return config.Root{}, err
 	}
-	// Private to the user, as the agent makes its own.
-	if err := os.MkdirAll(added.Dir, 0o700); err != nil {
-		err = fmt.Errorf("%w: making the team directory: %w", api.ErrUsage, err)
+	if err := makeTeamDir(added.Dir); err != nil {
 		if !isTaken {
 			err = errors.Join(err, config.RemoveRoot(m.paths, added.ID))
 		}
 		return config.Root{}, err
 	}
 	return added, nil
+}
+
+// makeTeamDir makes a team directory, private to the user, as the agent makes its
+// own.
+func makeTeamDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("%w: making the team directory: %w", api.ErrUsage, err)
+	}
+	return nil
 }
 
 // tellDaemon makes a running daemon read the roots anew.

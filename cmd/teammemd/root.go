@@ -26,6 +26,7 @@ type openRoot struct {
 	state  *statedir.Dir
 	tree   *memdir.Tree
 	remote *remote.Client
+	tokens tokens
 	engine *teamsync.Engine
 	names  maskedNames
 	pause  pauseNote // that the engine is held to; in a daemon guarded by its mu
@@ -39,6 +40,11 @@ type rootOptions struct {
 	changed   func(teamsync.Report) // called on every step of the engine; nil for nobody
 	log       *slog.Logger
 }
+
+// recheck is how often an engine reads everything of its own accord. A daemon's
+// watcher asks for that every five minutes, and one of the two is enough: at ten
+// thousand files it is most of what a daemon at rest does.
+const recheck = time.Hour
 
 // open locks a root's state, clears what a crash left behind, and makes its
 // engine. [api.ErrAlreadyRunning] names the process that has it.
@@ -58,7 +64,7 @@ func (m machine) open(ctx context.Context, root config.Root, o rootOptions) (*op
 }
 
 func (m machine) assemble(ctx context.Context, root config.Root, state *statedir.Dir, o rootOptions) (*openRoot, error) {
-	memory, err := state.Load(ctx)
+	base, err := state.Bases(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,10 +72,8 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	tree, err := memdir.Open(memdir.Options{
 		Root: root.Dir, Staging: state.Staging(), Save: state.Save,
 		Extensions: client.Extensions, Ignore: client.Ignore, Logger: o.log,
-		Prefer: func(key api.Key) bool { return !memory.Bases[key].Sum.IsZero() },
-		Known: func(key api.Key) []api.Checksum {
-			return append([]api.Checksum{memory.Bases[key].Sum}, memory.Bases[key].Ring...)
-		},
+		Prefer: func(key api.Key) bool { return !base(key).Sum.IsZero() },
+		Known:  func(key api.Key) []api.Checksum { return append([]api.Checksum{base(key).Sum}, base(key).Ring...) },
 	})
 	if err != nil {
 		return nil, err
@@ -84,11 +88,11 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	if err != nil {
 		return nil, errors.Join(err, tree.Close())
 	}
-	r := &openRoot{Root: root, state: state, tree: tree, remote: server, names: maskedNames{scanner: o.scanner}}
+	r := &openRoot{Root: root, state: state, tree: tree, remote: server, tokens: tokens{m, root}, names: maskedNames{scanner: o.scanner}}
 	r.engine = teamsync.New(teamsync.Options{
 		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner}, Texts: state,
 		Merge:    client.OnConflict == config.Merge,
-		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
+		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std(), Recheck: recheck},
 		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
 		Changed: func() {
 			if o.changed != nil {
@@ -232,7 +236,9 @@ func (r *openRoot) describe(ctx context.Context, report teamsync.Report) (contro
 	}
 	report.Held = r.names.mask(ctx, report.Held)
 	out := reportOf(r.Root, report, conflicts)
-	out.Notices = r.notices(report)
+	if !control.Watching(ctx) {
+		out.Notices = r.notices(report)
+	}
 	for i, key := range out.PendingKeys {
 		out.PendingKeys[i] = r.names.name(ctx, key)
 	}

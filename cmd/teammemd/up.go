@@ -77,6 +77,9 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 // upHere runs server and daemon in this process.
 func (a *app) upHere(ctx context.Context, m machine, o upOptions) error {
 	begun := time.Now()
+	if file, ok := a.err.(*os.File); ok && o.silent {
+		a.err = newRotatedLog(file, oldLog(m.logFile()), maxLog)
+	}
 	log, setLevel := a.upLog(m)
 	sc := scanner.New(scanner.Options{})
 	d, err := a.newDaemon(m, sc, log)
@@ -197,7 +200,12 @@ func (a *app) upFirst(ctx context.Context, m machine, d *daemon, root config.Roo
 	case <-ctx.Done():
 		return nil
 	}
+	line := a.progressOf(ctx, root)
+	watching, enough := context.WithCancel(ctx)
+	go d.progress(watching, root.ID, line.set)
 	report, err := d.Sync(ctx, control.SyncRequest{Root: root.ID})
+	enough()
+	line.end()
 	switch {
 	case errors.Is(err, context.Canceled): // interrupted
 		return nil

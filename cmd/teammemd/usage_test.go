@@ -37,6 +37,7 @@ func TestEveryVerbKnowsItsUsage(t *testing.T) {
 	if len(verbs) < 20 {
 		t.Fatalf("only %d verbs", len(verbs))
 	}
+	home := map[string]string{"HOME": t.TempDir()}
 	for _, verb := range verbs {
 		t.Run(strings.Join(verb, " "), func(t *testing.T) {
 			out, talk, code := inProcess(t, nil, append(verb, "--help")...)
@@ -47,7 +48,7 @@ func TestEveryVerbKnowsItsUsage(t *testing.T) {
 				if verb[0] == "scan" && wrong[0] == "a" {
 					continue // takes any number
 				}
-				out, talk, code := inProcess(t, nil, append(verb, wrong...)...)
+				out, talk, code := inProcess(t, home, append(verb, wrong...)...)
 				if code != api.ExitUsage || out != "" {
 					t.Errorf("%v: exit %d, stdout %q, stderr %q", wrong, code, out, talk)
 				}

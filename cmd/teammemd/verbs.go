@@ -11,6 +11,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.daemonCommand(),
 		a.syncCommand(),
 		a.statusCommand(),
+		a.logsCommand(),
 		a.pauseCommand(),
 		a.resumeCommand(),
 		a.scanCommand(),

@@ -33,7 +33,8 @@ type Client struct {
 	// Poll is how often the server is asked when it offers no events.
 	Poll Duration `toml:"poll"`
 	// OnConflict says what wins when both sides changed: "server-wins" keeps
-	// the local text among the saved copies.
+	// the local text among the saved copies, "merge" joins edits that do not
+	// overlap, and leaves the rest to the server.
 	OnConflict string `toml:"on_conflict"`
 	// Extensions are the endings of the files that take part.
 	Extensions []string `toml:"extensions"`

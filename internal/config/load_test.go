@@ -267,6 +267,16 @@ func TestValuesThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestWaysOfConflictThatAreAccepted(t *testing.T) {
+	for _, want := range []string{config.ServerWins, config.Merge} {
+		file := write(t, filepath.Join(t.TempDir(), "c.toml"), "on_conflict = \""+want+"\"\n")
+		got, err := config.LoadClient(config.Input{File: file})
+		if err != nil || got.Config.OnConflict != want {
+			t.Errorf("%q: got %q, %v", want, got.Config.OnConflict, err)
+		}
+	}
+}
+
 func TestListenAddressesThatAreAccepted(t *testing.T) {
 	for _, text := range []string{
 		`listen = "127.0.0.1:0"`, `listen = "localhost:8787"`, `listen = "[::1]:8787"`, `listen = "127.1.2.3:80"`,

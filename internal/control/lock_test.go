@@ -142,7 +142,7 @@ func TestF20HolderIsNamedOnceItIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lease.Release()
+	defer func() { _ = lease.Release() }()
 	ended := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)

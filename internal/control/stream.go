@@ -17,17 +17,28 @@ const (
 	// streamLook is how often a stream looks for what nobody tells it of, such as
 	// a saved copy that was read.
 	streamLook = 2 * time.Second
-	// streamGap is the least time between two lines of a stream.
+	// streamGap is how long after a change the look comes, and so the least time
+	// between two lines of a stream.
 	streamGap = 100 * time.Millisecond
 )
+
+type watchingKey struct{}
+
+// Watching reports whether a status is asked for by a stream. Nobody may ever
+// look at it: what a person is told only once must not be spent on it.
+func Watching(ctx context.Context) bool {
+	watching, _ := ctx.Value(watchingKey{}).(bool)
+	return watching
+}
 
 // stream sends the status as one line of JSON at once and whenever it has
 // changed, until the client goes or the server stops.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	var last []byte
+	ctx := context.WithValue(r.Context(), watchingKey{}, true)
 	for {
 		changed := s.changes() // before the look: a change during it is not missed
-		status, err := s.opts.Handler.Status(r.Context())
+		status, err := s.opts.Handler.Status(ctx)
 		if err != nil && last == nil {
 			answer(w, nil, err)
 			return
@@ -44,7 +55,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		if !s.waitFor(r.Context(), nil, streamGap) || !s.waitFor(r.Context(), changed, streamLook) {
+		// A cycle that finds nothing is over within the gap, and not worth a line.
+		if !s.waitFor(ctx, changed, streamLook) || !s.waitFor(ctx, nil, streamGap) {
 			return
 		}
 	}

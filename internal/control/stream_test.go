@@ -23,7 +23,10 @@ type changing struct {
 	fail  error         // guarded by mu
 }
 
-func (d *changing) Status(context.Context) (control.Status, error) {
+func (d *changing) Status(ctx context.Context) (control.Status, error) {
+	if !control.Watching(ctx) {
+		return control.Status{}, errors.New("asked as if for a person")
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return control.Status{Schema: control.Schema, State: d.state}, d.fail

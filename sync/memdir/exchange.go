@@ -131,6 +131,9 @@ func (t *Tree) takeBack(ctx context.Context, s *staging, m *move, cause error) e
 		return cause
 	}
 	if t.isOurs(s, m) {
+		// It was in the tree for a moment, where a program may have found it: it
+		// lingers like what was displaced.
+		m.displaced, m.lively = true, true
 		return cause
 	}
 	// The later save belongs into the tree.
@@ -146,5 +149,6 @@ func (t *Tree) takeBack(ctx context.Context, s *staging, m *move, cause error) e
 // to change it.
 func (t *Tree) isOurs(s *staging, m *move) bool {
 	got, err := t.examine(s, m.name)
+	m.seen = got.mark
 	return err == nil && got.read && got.sum == m.Sum
 }

@@ -2,6 +2,7 @@ package memdir
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,6 +20,17 @@ type lingerer struct {
 	since   time.Time
 }
 
+// editedLately reports whether somebody else than us changed the file at a
+// path within [lively]; it is a text of ours by now, perhaps, and the next save
+// may be on its way all the same.
+func (t *Tree) editedLately(rel string, now mark) bool {
+	if changed := now.changed(time.Now()); t.cache[rel].mark != now && time.Since(changed) < lively {
+		t.edited[rel] = changed
+	}
+	at, known := t.edited[rel]
+	return known && time.Since(at) < lively
+}
+
 const (
 	// lively is the age of the last change below which a file counts as edited.
 	lively = 2 * time.Second
@@ -30,6 +42,7 @@ const (
 // sweep removes the files that have lingered long enough, and saves those that
 // were written to. It is called at the start of every call.
 func (t *Tree) sweep(ctx context.Context, age time.Duration) {
+	maps.DeleteFunc(t.edited, func(_ string, at time.Time) bool { return time.Since(at) >= lively })
 	t.lingering = slices.DeleteFunc(t.lingering, func(l lingerer) bool {
 		if time.Since(l.since) < age {
 			return false

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
@@ -161,7 +160,7 @@ func (t *Tree) prepare(ctx context.Context, p *pool, m *move) (done bool, err er
 		return false, held
 	}
 	m.mode, m.exists = info.Mode().Perm()|0o400, true // what we cannot read back we cannot verify
-	m.lively = time.Since(before.changed(time.Now())) < lively && t.cache[at.rel()].mark != before
+	m.lively = t.editedLately(at.rel(), before)
 	if before.size == int64(len(m.Content)) && !planted.In(planted.Rewrites) {
 		same, err := at.holds(before, m.Sum)
 		if same || err != nil {

@@ -258,3 +258,30 @@ func TestFileThatStaysOpen(t *testing.T) {
 		t.Errorf("Load: %+v, %v", got, err)
 	}
 }
+
+// TestF10OpenFilesMustRest: a program that has a file open may rest in the middle
+// of a save for longer than the shortest debounce.
+func TestF10OpenFilesMustRest(t *testing.T) {
+	offset := time.Minute
+	w := newWorld(t, clockAt(&offset))
+	w.wantWriters()
+	w.write("half.md", "half of a")
+	w.write("whole.md", "whole")
+	f, err := os.OpenFile(w.path("half.md"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	quick := api.Reading{Settle: 50 * time.Millisecond}
+	for _, age := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond} {
+		offset += age
+		got := w.snapshot(quick)
+		diff(t, "held", held(got), map[string]api.Reason{"half.md": api.HeldUnstable})
+		diff(t, "files", files(got), sums(map[string]string{"whole.md": "whole"}))
+		if got, err := w.tree.Load(t.Context(), key(t, "half.md"), quick); !errors.Is(err, api.ErrUnsettled) {
+			t.Errorf("Load: %+v, %v; want %v", got, err, api.ErrUnsettled)
+		}
+	}
+	offset += 200 * time.Millisecond
+	diff(t, "files later", files(w.snapshot(quick)), sums(map[string]string{"half.md": "half of a", "whole.md": "whole"}))
+}

@@ -60,14 +60,15 @@ type Tree struct {
 	clock   func() time.Time
 	log     *slog.Logger
 
-	cache      map[string]cached  // by path on disk
-	spelled    map[api.Key]string // path on disk of keys that differ from it
-	noExchange bool               // fall back to rename, link, inspect
-	beside     bool               // Staging turned out to be on another file system
-	lingering  []lingerer         // displaced files that may go in a moment
-	leftovers  bool               // staging holds bytes that could not be saved yet
-	exclusive  bool               // Lock was called
-	claimed    *os.File           // the locked directory
+	cache      map[string]cached    // by path on disk
+	spelled    map[api.Key]string   // path on disk of keys that differ from it
+	noExchange bool                 // fall back to rename, link, inspect
+	beside     bool                 // Staging turned out to be on another file system
+	lingering  []lingerer           // displaced files that may go in a moment
+	edited     map[string]time.Time // when others changed a file last, by path on disk
+	leftovers  bool                 // staging holds bytes that could not be saved yet
+	exclusive  bool                 // Lock was called
+	claimed    *os.File             // the locked directory
 }
 
 // Open checks the options. It touches nothing on disk. A bad option wraps
@@ -115,6 +116,7 @@ func (t *Tree) setDefaults() {
 	}
 	t.cache = map[string]cached{}
 	t.spelled = map[api.Key]string{}
+	t.edited = map[string]time.Time{}
 }
 
 // Root returns the absolute path of the team directory.

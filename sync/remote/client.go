@@ -226,6 +226,9 @@ func (c *Client) do(req *http.Request) (*answer, error) {
 		return nil, fmt.Errorf("%w: the answer is larger than %d bytes", api.ErrBadAnswer, maxAnswerBytes)
 	}
 	a := &answer{resp.StatusCode, resp.Header, body}
+	if other := a.header.Get(api.HeaderProtocol); other != "" && other != api.Protocol {
+		return nil, fmt.Errorf("%w: it speaks another protocol than this program", api.ErrBadAnswer)
+	}
 	if a.status == http.StatusOK || a.status == http.StatusNotModified {
 		c.ours.Store(a.isOurs())
 	}

@@ -232,6 +232,7 @@ func TestStrangersAreNotBelieved(t *testing.T) {
 		{"a redirect", 302, "text/html", "", api.ErrBadAnswer},
 		{"truncated JSON", 200, "application/json", hashes("acme/api")[:60], api.ErrBadAnswer},
 		{"another repo", 200, "application/json", hashes("evil/api"), api.ErrBadAnswer},
+		{"another protocol", 200, "application/json", hashes("acme/api"), api.ErrBadAnswer},
 		{"JSON of another kind", 200, "application/json", `{"hello":"world"}`, api.ErrBadAnswer},
 		{"a bare 404", 404, "application/json", `{}`, api.ErrNotFound},
 		{"a bad gateway", 502, "text/html", "oops", api.ErrUnavailable},
@@ -242,6 +243,9 @@ func TestStrangersAreNotBelieved(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.name == "another protocol" {
+					w.Header().Set(api.HeaderProtocol, "2")
+				}
 				w.Header().Set("Content-Type", tt.contentType)
 				w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
 				w.Header().Set("Retry-After", "7")

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 
@@ -75,24 +76,28 @@ func (d *Dir) Lock() error {
 	if err != nil {
 		return err
 	}
-	if err := d.sweepJournal(); err != nil {
+	if err := d.sweepUnfinished(); err != nil {
 		return errors.Join(err, lock.Release())
 	}
 	d.lock = lock
 	return nil
 }
 
-// sweepJournal removes temporary files of the journal: only the one writer makes
-// them, so that what the holder of the lock finds is a dead one's.
-func (d *Dir) sweepJournal() error {
+// sweepUnfinished removes temporary files. Those of the journal are a dead writer's
+// whatever their age, since only the holder of the lock makes any; the others may
+// be at work for an hour.
+func (d *Dir) sweepUnfinished() error {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return fmt.Errorf("sweeping state %q: %w", d.path, err)
 	}
-	prefix := "." + filepath.Base(d.journal.path) + "."
+	journal, before := "."+filepath.Base(d.journal.path)+".", time.Now().Add(-time.Hour)
 	for _, entry := range entries {
 		name := entry.Name()
-		if !strings.HasPrefix(name, prefix) || !strings.HasSuffix(name, ".tmp") {
+		if !strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".tmp") {
+			continue
+		}
+		if info, err := entry.Info(); err != nil || !strings.HasPrefix(name, journal) && info.ModTime().After(before) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.path, name)); err != nil && !errors.Is(err, os.ErrNotExist) {

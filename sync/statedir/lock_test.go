@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/sync/statedir"
@@ -35,17 +36,21 @@ func TestLock(t *testing.T) {
 
 // What a writer left half written goes with the next writer's lock, and not
 // while another one has it.
-func TestLockSweepsTheJournal(t *testing.T) {
+func TestF11LockSweepsUnfinished(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state [1]")
 	first := open(t, path)
 	if err := first.Lock(); err != nil {
 		t.Fatal(err)
 	}
-	left := filepath.Join(path, ".journal.ABCDEFGH2345.tmp")
-	for _, name := range []string{left, filepath.Join(path, "journal.tmp")} {
+	left, old, young := filepath.Join(path, ".journal.ABCDEFGH2345.tmp"), filepath.Join(path, ".notices.OLD.tmp"), filepath.Join(path, ".notices.YOUNG.tmp")
+	for _, name := range []string{left, old, young, filepath.Join(path, "journal.tmp")} {
 		if err := os.WriteFile(name, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	hours := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(old, hours, hours); err != nil {
+		t.Fatal(err)
 	}
 	if err := open(t, path).Lock(); !errors.Is(err, api.ErrAlreadyRunning) {
 		t.Fatal(err)
@@ -59,11 +64,15 @@ func TestLockSweepsTheJournal(t *testing.T) {
 	if err := open(t, path).Lock(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("left behind: %v", err)
+	for _, name := range []string{left, old} {
+		if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("left behind: %s, %v", name, err)
+		}
 	}
-	if _, err := os.Stat(filepath.Join(path, "journal.tmp")); err != nil {
-		t.Errorf("a file that is none of its own is gone: %v", err)
+	for _, name := range []string{young, filepath.Join(path, "journal.tmp")} {
+		if _, err := os.Stat(name); err != nil {
+			t.Errorf("a file that may be at work, or is none of its own, is gone: %v", err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package statedir
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -69,7 +70,7 @@ func (d *Dir) save(saved api.SavedCopy) (string, error) {
 		Sum: saved.Sum, Why: saved.Why, Read: old.Read, Base: saved.Base,
 	}
 	if next.Base.IsZero() {
-		next.Base = old.Base
+		next.Base = cmp.Or(old.Base, d.baseOf(saved))
 	}
 	if old.Why == whyConflict {
 		next.Why = whyConflict
@@ -84,6 +85,15 @@ func (d *Dir) save(saved api.SavedCopy) (string, error) {
 		return id, atomicfile.SyncPath(d.savedDir())
 	}
 	return id, d.describe(next)
+}
+
+// baseOf is the base of a text that was found while it was displaced: whoever
+// saves it then does not know bases. Of a conflict the engine says what it knows.
+func (d *Dir) baseOf(saved api.SavedCopy) api.Checksum {
+	if saved.Why == whyConflict || d.journal.load() != nil {
+		return api.Checksum{} // a copy matters more than its base
+	}
+	return d.journal.memory.Bases[saved.Key].Sum
 }
 
 // place finds the id for a key and content, and what is kept under it.

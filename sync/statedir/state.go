@@ -19,6 +19,20 @@ func (d *Dir) Load(ctx context.Context) (api.Memory, error) {
 	return clone(d.journal.memory), nil
 }
 
+// Bases returns a look-up of what is committed of a key at the moment of the
+// look, the zero Base for nothing. It costs no copy of the state. Like the Dir
+// it belongs to one goroutine; what it returns must not be changed. Errors are
+// those of [Dir.Load].
+func (d *Dir) Bases(ctx context.Context) (func(api.Key) api.Base, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := d.journal.load(); err != nil {
+		return nil, err
+	}
+	return func(key api.Key) api.Base { return d.journal.memory.Bases[key] }, nil
+}
+
 // Commit records changes, all or none, durably when it returns nil. After an
 // error nothing has changed, in memory or on disk, and a later Commit may
 // succeed. What is recorded already is not written again. The change is not

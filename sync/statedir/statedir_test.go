@@ -141,6 +141,24 @@ func TestMemoryIsTheCallers(t *testing.T) {
 	wantMemory(t, d, api.Memory{Bases: map[api.Key]api.Base{a: base("one", "zero")}})
 }
 
+func TestBasesTellWhatIsCommitted(t *testing.T) {
+	d := open(t, t.TempDir())
+	base, err := d.Bases(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, first, second := key(t, "a.md"), api.SumString("first"), api.SumString("second")
+	if got := base(k); !got.Sum.IsZero() {
+		t.Errorf("before the first commit: %+v", got)
+	}
+	for _, want := range []api.Base{{Sum: first}, {Sum: second, Ring: []api.Checksum{first}}, {}} {
+		commit(t, d, api.Record{Bases: map[api.Key]api.Base{k: want}})
+		if diff := cmp.Diff(want, base(k)); diff != "" {
+			t.Errorf("after a commit (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestNothingChangedNothingWritten(t *testing.T) {
 	d := open(t, t.TempDir())
 	change := api.Record{

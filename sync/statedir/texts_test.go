@@ -84,3 +84,33 @@ func TestPruneKeepsTheTextsThatAreNeeded(t *testing.T) {
 		}
 	}
 }
+
+// A text that was found while it was displaced was made from the present base; of
+// a conflict the engine knows better.
+func TestBaseOfDisplacedText(t *testing.T) {
+	d := open(t, t.TempDir())
+	name := key(t, "a.md")
+	base, other := api.SumString("base"), api.SumString("other")
+	if err := d.Commit(t.Context(), api.Record{Bases: map[api.Key]api.Base{name: {Sum: base}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		why         string
+		given, want api.Checksum
+	}{
+		{"displaced", api.Checksum{}, base},
+		{"displaced", other, other},
+		{"conflict", api.Checksum{}, api.Checksum{}},
+		{"conflict", other, other},
+	} {
+		text := test.why + test.given.String()
+		d := open(t, d.Path())
+		id, err := d.Save(t.Context(), api.SavedCopy{Key: name, Content: text, Sum: api.SumString(text), Why: test.why, Base: test.given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, _, err := d.ReadCopy(id); err != nil || c.Base != test.want {
+			t.Errorf("%s, given %s: base %s, %v", test.why, test.given, c.Base, err)
+		}
+	}
+}
