@@ -43,7 +43,11 @@ func (m machine) roots() ([]config.Root, error) { return config.LoadRoots(m.path
 
 // daemon connects to the daemon that runs; [control.ErrNotRunning] when none does.
 func (m machine) daemon(ctx context.Context) (*control.Client, error) {
-	return control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	client, err := control.Dial(ctx, m.paths.Socket(), m.paths.SocketNote())
+	if errors.Is(err, control.ErrStuck) {
+		err = withHint(err, "it was stopped or hangs: see 'teammemd logs', and start it again")
+	}
+	return client, err
 }
 
 // pick returns the roots that a verb is about: the one that path belongs to,

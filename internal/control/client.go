@@ -11,12 +11,20 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/teammem/teammemd/api"
 )
 
-// ErrNotRunning says that no daemon answers.
+// ErrNotRunning says that no daemon listens.
 var ErrNotRunning = errors.New("no daemon is running")
+
+// ErrStuck says that a daemon listens and does not answer.
+var ErrStuck = fmt.Errorf("%w: the daemon does not answer", api.ErrAlreadyRunning)
+
+// aliveWithin bounds the first answer of a daemon. The kernel accepts
+// connections in the place of one that was stopped.
+const aliveWithin = 10 * time.Second
 
 // Client talks to a running daemon. Safe for concurrent use.
 type Client struct {
@@ -25,8 +33,9 @@ type Client struct {
 }
 
 // Dial finds the daemon's socket, at path or where one of the notes says that it
-// is, and connects once to see that someone listens. It wraps [ErrNotRunning]
-// when nobody does. The client's calls are bounded by their contexts alone.
+// is, and asks once whether someone answers. It wraps [ErrNotRunning] when nobody
+// listens, [ErrStuck] when no answer comes within ten seconds. The client's calls
+// are bounded by their contexts alone: a cycle takes its time.
 func Dial(ctx context.Context, path string, notes ...string) (*Client, error) {
 	paths := []string{path}
 	for _, note := range notes {
@@ -39,7 +48,10 @@ func Dial(ctx context.Context, path string, notes ...string) (*Client, error) {
 		conn, err := connect(ctx, p)
 		if err == nil {
 			_ = conn.Close()
-			return newClient(p), nil
+			client := newClient(p)
+			if err = client.alive(ctx); err == nil || errors.Is(err, ErrStuck) {
+				return client, err
+			}
 		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("connecting to the daemon: %w", ctx.Err())
@@ -51,6 +63,9 @@ func Dial(ctx context.Context, path string, notes ...string) (*Client, error) {
 			firstErr = err
 		}
 	}
+	if errors.Is(firstErr, ErrNotRunning) {
+		return nil, firstErr
+	}
 	return nil, fmt.Errorf("%w: %w", ErrNotRunning, firstErr)
 }
 
@@ -61,6 +76,20 @@ func newClient(path string) *Client {
 			return connect(ctx, path)
 		},
 	}}}
+}
+
+// alive waits for any answer.
+func (c *Client) alive(ctx context.Context) error {
+	bounded, cancel := context.WithTimeoutCause(ctx, aliveWithin, ErrStuck)
+	defer cancel()
+	resp, err := c.do(bounded, http.MethodGet, pathAlive, nil)
+	if err == nil {
+		return resp.Body.Close()
+	}
+	if ctx.Err() == nil && bounded.Err() != nil {
+		return ErrStuck
+	}
+	return err
 }
 
 // connect opens the socket under the name that fits.

@@ -148,6 +148,7 @@ func TestAnswersOfAnotherProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	var status atomic.Int32
+	status.Store(http.StatusOK)
 	other := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(int(status.Load()))
 		_, _ = io.WriteString(w, "<html>")

@@ -215,6 +215,7 @@ func (s *Server) stop(ctx context.Context) error {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	h := s.opts.Handler
+	mux.HandleFunc("GET "+pathAlive, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, r *http.Request) {
 		status, err := h.Status(r.Context())
 		answer(w, status, err)

@@ -10,6 +10,7 @@ import (
 
 // The paths on the socket.
 const (
+	pathAlive  = "/v1/alive"
 	pathStatus = "/v1/status"
 	pathStream = "/v1/status/stream"
 	pathSync   = "/v1/sync"
