@@ -3,34 +3,44 @@ package sync
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
-
-	"github.com/cenkalti/backoff/v4"
 
 	"github.com/teammem/teammemd/api"
 )
 
+// Bounds of the wait before a lost connection is tried again.
+const (
+	followSoon = time.Second
+	followLate = 2 * time.Minute
+)
+
+// tryAgainIn draws the wait before the next attempt to follow a server that has
+// been gone for a while: uniform (full jitter) below that while. So the attempts
+// get rarer, and whoever was without a server for ten seconds is back at most ten
+// seconds after it, however unlucky the draws.
+func tryAgainIn(gone time.Duration) time.Duration {
+	return rand.N(max(followSoon, min(gone, followLate)))
+}
+
 // follow keeps a connection that brings notices, with full jitter between
 // attempts, for as long as ctx lives.
 func (e *Engine) follow(ctx context.Context) {
-	wait := backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(time.Second), backoff.WithRandomizationFactor(1),
-		backoff.WithMaxInterval(time.Minute), backoff.WithMaxElapsedTime(0),
-	)
+	lost := time.Now()
 	for ctx.Err() == nil {
 		up := false
 		err := e.opts.Remote.Follow(ctx, func(at api.Position) {
 			if !up {
 				up = true
-				wait.Reset()
 				e.post(Followed{true})
 			}
 			e.post(Noticed{at})
 		})
 		if up {
+			lost = time.Now()
 			e.post(Followed{false})
 		}
-		next := wait.NextBackOff()
+		next := tryAgainIn(time.Since(lost))
 		if errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrSignedOut) || errors.Is(err, api.ErrForbidden) {
 			next += time.Minute // nothing to follow for now; the polls go on
 		}
@@ -42,8 +52,8 @@ func (e *Engine) follow(ctx context.Context) {
 			if !roused {
 				break
 			}
-			wait.Reset()
-			next = wait.NextBackOff()
+			lost = time.Now()
+			next = tryAgainIn(0)
 		}
 	}
 }

@@ -17,9 +17,6 @@ var updateFaults = flag.Bool("update-faults", false, "write the column of tests 
 // faults is the number of rows of the catalogue.
 const faults = 30
 
-// awaited are faults whose test is not in the tree yet.
-var awaited = []int{23, 25, 26, 27}
-
 // column is the place of the tests in a row of the table, counted from the first
 // bar.
 const column = 4
@@ -42,8 +39,8 @@ func TestFaultTable(t *testing.T) {
 		t.Errorf("docs/faults.md: %s", complaint)
 	}
 	for fault := 1; fault <= faults; fault++ {
-		if missing, expected := found[fault] == nil, slices.Contains(awaited, fault); missing != expected {
-			t.Errorf("F%02d has a test: %v, and stands in the list of those to come: %v", fault, !missing, expected)
+		if found[fault] == nil {
+			t.Errorf("F%02d has no test", fault)
 		}
 	}
 	if len(found) > faults || found[0] != nil {

@@ -128,25 +128,6 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	return s
 }
 
-// newChaos runs a proxy before a server until the test ends.
-func newChaos(t *testing.T, target string, seed uint64) *chaos.Proxy {
-	t.Helper()
-	p, err := chaos.New(chaos.Options{Target: target, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("the proxy: %v", err)
-		}
-	})
-	return p
-}
-
 // pathsOf finds a machine's places the way that the program does.
 func pathsOf(t *testing.T, m *machine) config.Paths {
 	t.Helper()

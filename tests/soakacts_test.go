@@ -5,6 +5,7 @@ package tests
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -143,22 +144,13 @@ func (h *hand) save(key, text string, style int) {
 		_, err = file.WriteString(half)
 		time.Sleep(time.Duration(h.s.random.IntN(40)) * time.Millisecond)
 		_, more := file.WriteString(text[len(half):])
-		if err = firstOf(err, more, file.Close()); err != nil {
+		if err = errors.Join(err, more, file.Close()); err != nil {
 			h.t.Fatal(err)
 		}
 	}
 	h.last[key] = text
 	delete(h.empty, key)
 	delete(h.secrets, key)
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (h *hand) delete(key string) {

@@ -90,7 +90,7 @@ func fixFor(h teamsync.Held) string {
 		return "replace the link by a plain file"
 	case api.HeldUnreadable:
 		if h.Placing {
-			return "let your user write to the team directory, all below it and the file itself"
+			return "let your user replace the file: it, the team directory and all below must be writable"
 		}
 		return "let your user read the file"
 	case api.HeldPrivateType:

@@ -41,6 +41,11 @@ type rootOptions struct {
 	log       *slog.Logger
 }
 
+// recheck is how often an engine reads everything of its own accord. A daemon's
+// watcher asks for that every five minutes, and one of the two is enough: at ten
+// thousand files it is most of what a daemon at rest does.
+const recheck = time.Hour
+
 // open locks a root's state, clears what a crash left behind, and makes its
 // engine. [api.ErrAlreadyRunning] names the process that has it.
 func (m machine) open(ctx context.Context, root config.Root, o rootOptions) (*openRoot, error) {
@@ -87,7 +92,7 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	r.engine = teamsync.New(teamsync.Options{
 		Tree: tree, Remote: server, State: state, Guard: guard{o.scanner}, Texts: state,
 		Merge:    client.OnConflict == config.Merge,
-		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std()},
+		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std(), Recheck: recheck},
 		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
 		Changed: func() {
 			if o.changed != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -57,7 +58,9 @@ func (s *scan) run(ctx context.Context, feed func(context.Context) error, look f
 		defer close(s.batches)
 		return feed(ctx)
 	})
+	likely := len(s.tree.cache)
 	for i := range s.results {
+		s.results[i] = make([]found, 0, likely/len(s.results)*9/8)
 		group.Go(func() error {
 			r := &reader{tree: s.tree, buf: make([]byte, s.tree.max+1)}
 			for b := range s.batches {
@@ -72,11 +75,7 @@ func (s *scan) run(ctx context.Context, feed func(context.Context) error, look f
 		})
 	}
 	err := group.Wait()
-	all := s.walked
-	for _, part := range s.results {
-		all = append(all, part...)
-	}
-	return all, err
+	return slices.Concat(append(s.results, s.walked)...), err
 }
 
 // send hands a batch to the workers, or drops it when the scan was cancelled.

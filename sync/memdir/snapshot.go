@@ -109,7 +109,7 @@ func (t *Tree) remember(all []found) {
 
 // assemble chooses among twins and sorts.
 func (t *Tree) assemble(all []found) api.Snapshot {
-	var snap api.Snapshot
+	snap := api.Snapshot{Files: make([]api.Local, 0, len(all))}
 	t.spelled = map[api.Key]string{}
 	t.holdTwins(all)
 	for _, f := range all {

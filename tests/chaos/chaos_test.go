@@ -104,6 +104,7 @@ func TestFaults(t *testing.T) {
 		{chaos.BadGateway, 502, "", false, 0},
 		{chaos.Unavailable, 503, "", false, 0},
 		{chaos.TooMany, 429, "", false, 0},
+		{chaos.Reject, 400, "", false, 0},
 		{chaos.Portal, 200, "", false, 0},
 		{chaos.NoContent, 204, "", false, 0},
 		{chaos.Truncated, 200, answer[:len(answer)/2], false, 1},
@@ -156,13 +157,14 @@ func TestSilenceEndsWithTheFaults(t *testing.T) {
 	}
 }
 
-func TestOnceAndRequests(t *testing.T) {
+func TestPromises(t *testing.T) {
 	t.Parallel()
 	target, _ := server(t)
 	p := newProxy(t, target, 1)
 	p.Once(func(r chaos.Request) bool { return bytes.Contains(r.Body, []byte("second")) }, chaos.TooMany)
-	for i, want := range []int{200, 429, 200} {
-		body := []string{"first", "second", "second"}[i]
+	p.Always(func(r chaos.Request) bool { return bytes.Contains(r.Body, []byte("third")) }, chaos.BadGateway)
+	for i, want := range []int{200, 429, 200, 502, 502} {
+		body := []string{"first", "second", "second", "third", "third"}[i]
 		if status, _, err := put(t, p.URL(), body); status != want || err != nil {
 			t.Errorf("request %d: %d, %v, want %d", i, status, err, want)
 		}
@@ -281,7 +283,7 @@ func TestSeedDecides(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, f := range append(chaos.All(), chaos.None) {
+	for _, f := range append(chaos.All(), chaos.None, chaos.Reject) {
 		if name := f.String(); name == "" || seen[name] {
 			t.Errorf("fault %d is called %q", f, name)
 		}

@@ -42,13 +42,16 @@ const (
 	Truncated
 	// Silent never answers; the server never sees the request.
 	Silent
+	// Reject answers 400, as if the content could never be stored. Clients
+	// believe it, so it does not pass when the fault does.
+	Reject
 
 	faults // how many there are
 )
 
 var names = [faults]string{
 	"none", "refuse", "reset-before", "reset-after", "delay", "half-close", "trickle", "duplicate", "bad-gateway",
-	"unavailable", "too-many", "portal", "no-content", "truncated", "silent",
+	"unavailable", "too-many", "portal", "no-content", "truncated", "silent", "reject",
 }
 
 // String returns the fault's name.
@@ -59,10 +62,11 @@ func (f Fault) String() string {
 	return names[f]
 }
 
-// All returns every fault but [None].
+// All returns every fault that leaves nothing behind: all but [None] and
+// [Reject].
 func All() []Fault {
-	all := make([]Fault, 0, faults-1)
-	for f := None + 1; f < faults; f++ {
+	all := make([]Fault, 0, faults-2)
+	for f := None + 1; f < Reject; f++ {
 		all = append(all, f)
 	}
 	return all

@@ -47,10 +47,11 @@ type Proxy struct {
 	hush chan struct{} // guarded by mu
 }
 
-// promise is a fault for the next request that matches.
+// promise is a fault for the next request that matches, or for each of them.
 type promise struct {
 	match func(Request) bool
 	fault Fault
+	again bool
 }
 
 // New listens on a free port of the loopback interface. Clients can connect from
@@ -142,7 +143,15 @@ func (p *Proxy) Set(mix Mix) {
 func (p *Proxy) Once(match func(Request) bool, fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.once = append(p.once, promise{match, fault})
+	p.once = append(p.once, promise{match, fault, false})
+}
+
+// Always makes every request that matches from now on meet fault, unless a
+// promise that was made before takes it.
+func (p *Proxy) Always(match func(Request) bool, fault Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.once = append(p.once, promise{match, fault, true})
 }
 
 // Hush stops every byte in both directions, also of streams that are open, until

@@ -39,7 +39,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		p.abort(w)
 		return
-	case BadGateway, Unavailable, TooMany, Portal, NoContent:
+	case BadGateway, Unavailable, TooMany, Portal, NoContent, Reject:
 		p.pretend(w, seen.Fault)
 		return
 	case Delay:
@@ -71,7 +71,9 @@ func (p *Proxy) note(r Request) (*Request, <-chan struct{}) {
 	r.Fault = p.mix.draw(p.random)
 	if i := slices.IndexFunc(p.once, func(o promise) bool { return o.match(r) }); i >= 0 {
 		r.Fault = p.once[i].fault
-		p.once = slices.Delete(p.once, i, i+1)
+		if !p.once[i].again {
+			p.once = slices.Delete(p.once, i, i+1)
+		}
 	}
 	p.requests = append(p.requests, &r)
 	return &r, p.changed
@@ -168,7 +170,9 @@ func (p *Proxy) pretend(w http.ResponseWriter, fault Fault) {
 	seconds := strconv.Itoa(int(p.opts.RetryAfter / time.Second))
 	refuse := func(status int, kind, code string) {
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Retry-After", seconds)
+		if fault != Reject {
+			w.Header().Set("Retry-After", seconds)
+		}
 		w.WriteHeader(status)
 		_, _ = fmt.Fprintf(w, `{"error":{"type":%q,"message":"later","details":{"error_code":%q}}}`, kind, code)
 	}
@@ -177,6 +181,8 @@ func (p *Proxy) pretend(w http.ResponseWriter, fault Fault) {
 		refuse(http.StatusServiceUnavailable, "overloaded_error", "unavailable")
 	case TooMany:
 		refuse(http.StatusTooManyRequests, "rate_limit_error", "rate_limited")
+	case Reject:
+		refuse(http.StatusBadRequest, "invalid_request_error", "bad_request")
 	case NoContent:
 		w.WriteHeader(http.StatusNoContent)
 	default:
