@@ -189,7 +189,7 @@ func (m *machine) powerLoss() {
 	before := m.atRisk()
 	w.note(m.name+" loses power", len(before))
 	m.disk.crash(w.rand, m.clock())
-	for _, files := range m.disk.shown {
+	for _, files := range []map[string]*inode{m.disk.shown[team], m.disk.shown[staging], m.hidden} {
 		for _, f := range files {
 			if !f.ours {
 				w.whole[f.text.s] = true // torn by the person's own program, or by the disk
