@@ -210,7 +210,8 @@ func (m *machine) powerLoss() {
 // synced file, whatever part of the journal survives.
 func (m *machine) atRisk() (debts []debt) {
 	for _, d := range m.w.owed {
-		if d.client != m.id || m.w.server.had(d.key, d.text) {
+		// Of what a restored server lost, any client may have had the last copy.
+		if d.client != m.id && !m.w.restored || m.w.server.had(d.key, d.text) {
 			continue
 		}
 		at := m.state.copyAt(d.key, d.text)

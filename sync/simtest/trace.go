@@ -3,6 +3,7 @@ package simtest
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	teamsync "github.com/teammem/teammemd/sync"
 )
@@ -27,6 +28,16 @@ func (w *World) note(what string, thing any) {
 		fmt.Fprintf(w.trace, "%+v ", *commit.Record.View)
 		commit.Record.View = nil
 		thing = commit
+	}
+	if inspected, ok := thing.(teamsync.Inspected); ok {
+		inspected.Files = slices.Clone(inspected.Files)
+		for i := range inspected.Files {
+			if base := inspected.Files[i].Base; base != nil {
+				fmt.Fprintf(w.trace, "base %q ", *base)
+				inspected.Files[i].Base = nil
+			}
+		}
+		thing = inspected
 	}
 	fmt.Fprintf(w.trace, "%T %+v\n", thing, thing)
 }
