@@ -209,7 +209,7 @@ func TestF17ClockJumps(t *testing.T) {
 		clocks := map[string]func(time.Duration, time.Time) time.Time{
 			"a day ahead": shifted(day), "a day behind": shifted(-day),
 			"back and forth": func(at time.Duration, now time.Time) time.Time {
-				return jumped(now, day*(at/time.Minute%3-1))
+				return jumped(now, []time.Duration{-day, 0, day}[int(at/time.Minute)%3])
 			},
 		}
 		for _, when := range []time.Duration{6 * time.Second, 21 * time.Second, 50 * time.Second, 10 * time.Minute, 30 * time.Minute} {

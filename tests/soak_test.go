@@ -64,8 +64,12 @@ func TestSoak(t *testing.T) {
 		})
 	}
 	players.Wait()
-	t.Logf("FIGURE %d histories of real processes: %d edits, %d accepted writes, 0 lost unless said above; at most %d ms from the last fault to convergence; %d s",
-		count, edits.Load(), acked.Load(), time.Duration(longest.Load()).Milliseconds(), int(time.Since(begun).Seconds()))
+	verdict := "0 lost"
+	if t.Failed() {
+		verdict = "a promise was broken"
+	}
+	t.Logf("FIGURE %d histories of real processes: %d edits, %d accepted writes, %s; at most %d ms from the last fault to convergence; %d s",
+		count, edits.Load(), acked.Load(), verdict, time.Duration(longest.Load()).Milliseconds(), int(time.Since(begun).Seconds()))
 }
 
 // soak is one history.

@@ -77,7 +77,11 @@ func (l *lab) sound(ctx context.Context, chosen []mistake) error {
 			}
 		}
 		begun := time.Now()
-		got, err := l.try(ctx, guard{suite, strings.Join(tests, "|")}, "", soundArguments[suite])
+		args := arguments[suite]
+		if suite == sim {
+			args = soundSeeds
+		}
+		got, err := l.try(ctx, guard{suite, strings.Join(tests, "|")}, "", args)
 		if err != nil {
 			return err
 		}
