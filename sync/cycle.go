@@ -186,7 +186,7 @@ func (c *Core) holdsAnyBase() bool {
 		return true
 	}
 	for _, base := range c.memory.Bases {
-		if !base.Sum.IsZero() || base.Tomb != 0 {
+		if !base.Sum.IsZero() || base.Tomb != 0 || len(base.Ring) > 0 {
 			return true
 		}
 	}

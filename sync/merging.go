@@ -1,7 +1,10 @@
 package sync
 
 import (
+	"bytes"
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/memory"
@@ -61,13 +64,14 @@ func (e *Engine) keepTexts(ctx context.Context, f Commit) {
 	if e.opts.Texts == nil {
 		return
 	}
-	for sum, text := range f.Texts {
-		if err := e.opts.Texts.Keep(ctx, sum, text); err != nil {
+	for _, sum := range slices.SortedFunc(maps.Keys(f.Texts), func(a, b api.Checksum) int { return bytes.Compare(a[:], b[:]) }) {
+		if err := e.opts.Texts.Keep(ctx, sum, f.Texts[sum]); err != nil {
 			e.log.DebugContext(ctx, "text of a base not kept", "error", err.Error())
 			return
 		}
 	}
-	for key, sum := range f.Agreed {
+	for _, key := range slices.SortedFunc(maps.Keys(f.Agreed), api.Key.Compare) {
+		sum := f.Agreed[key]
 		file, err := e.opts.Tree.Load(ctx, key, api.Reading{})
 		if err != nil || file.Sum != sum {
 			continue // edited meanwhile

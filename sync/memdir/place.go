@@ -55,11 +55,7 @@ func (t *Tree) Place(ctx context.Context, placements []api.Placement) []api.Plac
 		moves[i] = &move{Placement: p, out: &out[i]}
 	}
 	t.sweep(ctx, grace)
-	if t.leftovers {
-		if err := t.Recover(ctx); err != nil {
-			t.log.WarnContext(ctx, "recovering staged files", "error", err)
-		}
-	}
+	t.retryLeftovers(ctx)
 	for round := range slices.Chunk(moves, roundSize) {
 		t.placeRound(ctx, round)
 		again := slices.DeleteFunc(slices.Clone(round), func(m *move) bool { return !m.cross })

@@ -45,6 +45,17 @@ func (t *Tree) Recover(ctx context.Context) error {
 	return nil
 }
 
+// retryLeftovers tries again what could not be saved before: nobody sees such a
+// text until it is.
+func (t *Tree) retryLeftovers(ctx context.Context) {
+	if !t.leftovers {
+		return
+	}
+	if err := t.Recover(ctx); err != nil {
+		t.log.WarnContext(ctx, "recovering staged files", "error", err)
+	}
+}
+
 func (t *Tree) recoverIn(ctx context.Context, s *staging) error {
 	entries, err := s.list()
 	if err != nil {

@@ -28,6 +28,7 @@ func (t *Tree) Snapshot(ctx context.Context, how api.Reading) (api.Snapshot, err
 	if err := t.claim(root); err != nil {
 		return api.Snapshot{}, err
 	}
+	t.retryLeftovers(ctx)
 	s := t.newScan(how)
 	all, err := s.run(ctx, func(ctx context.Context) error { return s.walk(ctx, root, "", 0) }, s.first)
 	if err == nil {

@@ -1,10 +1,12 @@
 package memdir_test
 
 import (
+	"context"
 	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/teammem/teammemd/api"
@@ -127,6 +129,31 @@ func TestRecoverKeepsWhatItCannotSave(t *testing.T) {
 			t.Errorf("lost: %v", err)
 		}
 	}
+}
+
+// TestSnapshotSavesWhatWasLeft: a text that could not be saved after a crash is
+// saved by a later scan, also where nothing is to be placed.
+func TestSnapshotSavesWhatWasLeft(t *testing.T) {
+	full := true
+	w := newWorld(t, func(o *memdir.Options) {
+		save := o.Save
+		o.Save = func(ctx context.Context, saved api.SavedCopy) (string, error) {
+			if full {
+				return "", syscall.ENOSPC
+			}
+			return save(ctx, saved)
+		}
+	})
+	w.leave("x-abcdefghijkl-"+api.SumString("wanted").Hex()+"-"+base64.RawURLEncoding.EncodeToString([]byte("a.md")), "displaced")
+	if err := w.tree.Recover(t.Context()); err == nil {
+		t.Fatal("no error although nothing could be saved")
+	}
+	full = false
+	if _, err := w.tree.Snapshot(t.Context(), api.Reading{}); err != nil {
+		t.Fatal(err)
+	}
+	diff(t, "saved copies", w.saved(), map[string][]string{"a.md": {"displaced"}})
+	w.wantClean()
 }
 
 func TestLongKeys(t *testing.T) {

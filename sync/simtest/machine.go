@@ -186,7 +186,7 @@ func (m *machine) step(event teamsync.Event) {
 func (m *machine) listen() {
 	w := m.w
 	switch busy, due := m.watch.due(w.now); {
-	case w.settling && errors.Is(m.core.Report().Err, api.ErrServerChanged) && !m.referee.resolved:
+	case m.asks():
 		m.resolve(w.rand.IntN(2))
 	case due:
 		m.watch = watch{}
@@ -204,9 +204,15 @@ func (m *machine) listen() {
 	}
 }
 
+// asks reports whether a person has to say how to go on, which they do at once
+// when nothing else goes wrong any more.
+func (m *machine) asks() bool {
+	return m.w.settling && m.core.Idle() && errors.Is(m.core.Report().Err, api.ErrServerChanged) && !m.referee.resolved
+}
+
 // next returns when the machine has something to do, the zero time for never.
 func (m *machine) next() time.Time {
-	if m.core == nil || m.answer != nil || m.effect != nil || m.notice {
+	if m.core == nil || m.answer != nil || m.effect != nil || m.notice || m.asks() {
 		return m.w.now
 	}
 	at := m.core.Wake()

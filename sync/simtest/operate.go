@@ -189,7 +189,7 @@ func (m *machine) powerLoss() {
 	before := m.atRisk()
 	w.note(m.name+" loses power", len(before))
 	m.disk.crash(w.rand, m.clock())
-	for _, files := range m.disk.shown {
+	for _, files := range []map[string]*inode{m.disk.shown[team], m.disk.shown[staging], m.hidden} {
 		for _, f := range files {
 			if !f.ours {
 				w.whole[f.text.s] = true // torn by the person's own program, or by the disk
@@ -210,7 +210,8 @@ func (m *machine) powerLoss() {
 // synced file, whatever part of the journal survives.
 func (m *machine) atRisk() (debts []debt) {
 	for _, d := range m.w.owed {
-		if d.client != m.id || m.w.server.had(d.key, d.text) {
+		// Of what a restored server lost, any client may have had the last copy.
+		if d.client != m.id && !m.w.restored || m.w.server.had(d.key, d.text) {
 			continue
 		}
 		at := m.state.copyAt(d.key, d.text)

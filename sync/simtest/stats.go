@@ -58,7 +58,7 @@ func (s *Stats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d histories, %d operations (%d in the midst of work), %d kills, %d power losses, %d conflicts, %d merges, %d saved copies, ",
 		s.Histories, s.Operations, s.Ambushes, s.Kills, s.Crashes, s.Conflicts, s.Merges, s.Copies)
-	fmt.Fprintf(&b, "%d cycles, %d effects, %d messages of which %d pushes, longest history: seed %d with %d effects\nfaults met:",
+	fmt.Fprintf(&b, "%d cycles, %d effects, %d messages of which %d pushes, longest history: seed %d with %d effects; faults met:",
 		s.Cycles, s.Effects, s.Messages, s.Pushes, s.LongestSeed, s.Longest)
 	for _, name := range slices.Sorted(maps.Keys(s.Faults)) {
 		fmt.Fprintf(&b, " %s %d,", name, s.Faults[name])

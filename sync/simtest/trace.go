@@ -31,9 +31,9 @@ func (w *World) note(what string, thing any) {
 	}
 	if inspected, ok := thing.(teamsync.Inspected); ok {
 		inspected.Files = slices.Clone(inspected.Files)
-		for i, file := range inspected.Files {
-			if file.Base != nil {
-				fmt.Fprintf(w.trace, "%q ", *file.Base)
+		for i := range inspected.Files {
+			if base := inspected.Files[i].Base; base != nil {
+				fmt.Fprintf(w.trace, "base %q ", *base)
 				inspected.Files[i].Base = nil
 			}
 		}
