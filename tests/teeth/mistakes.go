@@ -90,7 +90,7 @@ var mistakes = []mistake{
 		{sim, "Histories"}, {core, "PlanRows"}, {core, "PlanWalks"},
 	}},
 	{planted.BackupAccepted, "a server that was restored takes everybody back with it, silently", []guard{
-		{sim, "Histories"}, {core, "ServerSetBackStopsEverything"}, {whole, "ServerRestored"},
+		{sim, "Histories"}, {core, "ServerSetBackStopsEverything"},
 	}},
 	{planted.VerdictBlocks, "one refused text keeps a hundred others from the team", []guard{
 		{sim, "Histories"}, {core, "VerdictsAreIsolated"},
