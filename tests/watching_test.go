@@ -123,7 +123,7 @@ func TestF04RootComesAndGoes(t *testing.T) {
 // often.
 func TestF08ConstantWrites(t *testing.T) {
 	t.Parallel()
-	for interval, lasts := range map[time.Duration]time.Duration{500 * time.Millisecond: time.Minute, 100 * time.Millisecond: 22 * time.Second} {
+	for interval, lasts := range map[time.Duration]time.Duration{500 * time.Millisecond: time.Minute, 100 * time.Millisecond: 25 * time.Second} {
 		if testing.Short() {
 			lasts = 16 * time.Second
 		}

@@ -90,7 +90,7 @@ func fixFor(h teamsync.Held) string {
 		return "replace the link by a plain file"
 	case api.HeldUnreadable:
 		if h.Placing {
-			return "let your user replace the file: it, the team directory and all below must be writable"
+			return "let your user replace the file: write to it, to the team directory and to all below"
 		}
 		return "let your user read the file"
 	case api.HeldPrivateType:
