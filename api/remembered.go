@@ -24,6 +24,10 @@ type Base struct {
 	Bad Checksum
 }
 
+// Live reports whether the server has the key, as far as is remembered: with a
+// content that was agreed on, or with one that is kept away from here.
+func (b Base) Live() bool { return !b.Sum.IsZero() || !b.Bad.IsZero() }
+
 // RingSize is how many former bases a key remembers.
 const RingSize = 16
 

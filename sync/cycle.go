@@ -2,6 +2,7 @@ package sync
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -191,4 +192,15 @@ func (c *Core) holdsAnyBase() bool {
 		}
 	}
 	return false
+}
+
+// holdsTwin reports whether a file waits behind one whose name differs from its
+// own in case alone.
+func (cy *cycle) holdsTwin() bool {
+	for _, held := range cy.unfit {
+		if held.Reason == api.HeldCaseTwin {
+			return true
+		}
+	}
+	return slices.ContainsFunc(cy.stray, func(held Held) bool { return held.Reason == api.HeldCaseTwin })
 }

@@ -113,6 +113,9 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 		return c.end(now, e.Err)
 	}
 	for key, base := range cy.record.Bases {
+		if c.memory.Bases[key].Live() != base.Live() && cy.holdsTwin() {
+			cy.again = true // the other of two twins may come before it now
+		}
 		if isBlank(base) {
 			delete(c.memory.Bases, key)
 			continue

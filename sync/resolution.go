@@ -49,6 +49,7 @@ func (c *Core) applyResolution(view *api.View) {
 		}
 	}
 	c.memory.Epoch, c.memory.Version, c.resolution = "", 0, ""
+	c.cycle.again = c.cycle.again || c.cycle.holdsTwin() // the other one may come first now
 }
 
 // rebase changes a base now, and durably with the next commit.

@@ -72,7 +72,7 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	tree, err := memdir.Open(memdir.Options{
 		Root: root.Dir, Staging: state.Staging(), Save: state.Save,
 		Extensions: client.Extensions, Ignore: client.Ignore, Logger: o.log,
-		Prefer: func(key api.Key) bool { return !base(key).Sum.IsZero() },
+		Prefer: func(key api.Key) bool { return base(key).Live() },
 		Known:  func(key api.Key) []api.Checksum { return append([]api.Checksum{base(key).Sum}, base(key).Ring...) },
 	})
 	if err != nil {

@@ -168,7 +168,7 @@ func (s *state) copyAt(key api.Key, content text) int {
 	return slices.IndexFunc(s.copies, func(c copied) bool { return c.key == key && c.text.sum == content.sum })
 }
 
-func (s *state) hasBase(key api.Key) bool { return !s.memory.Bases[key].Sum.IsZero() }
+func (s *state) hasBase(key api.Key) bool { return s.memory.Bases[key].Live() }
 
 // knows reports whether the journal names sum as a former content of key.
 func (s *state) knows(key api.Key, sum api.Checksum) bool {
