@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/teammem/teammemd/internal/control"
 	"github.com/teammem/teammemd/scanner/samples"
 )
 
@@ -196,7 +198,7 @@ func scriptEnded(ts *testscript.TestScript, neg bool, args []string) {
 // scriptHalt asks a detached daemon to end and waits until its lock is free.
 func scriptHalt(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 0, "halt")
-	note := filepath.Join(ts.Getenv("HOME"), ".local/state/teammemd/daemon.lock.pid")
+	note := daemonLock(ts.Getenv("HOME")) + ".pid"
 	text, err := os.ReadFile(note)
 	ts.Check(err)
 	process, err := os.FindProcess(number(ts, strings.TrimSpace(string(text))))
@@ -206,6 +208,33 @@ func scriptHalt(ts *testscript.TestScript, neg bool, args []string) {
 		_, err := os.Stat(note)
 		return errors.Is(err, os.ErrNotExist)
 	})
+}
+
+func daemonLock(home string) string { return filepath.Join(home, ".local/state/teammemd/daemon.lock") }
+
+// endDetached ends the daemon that a failed script left behind: nobody else
+// knows of it. The lock tells a running one from the note of one that was killed.
+func endDetached(tb testing.TB, home string) {
+	tb.Helper()
+	text, err := os.ReadFile(daemonLock(home) + ".pid")
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	lease, lockErr := control.Lock(daemonLock(home))
+	if lockErr == nil {
+		if err := lease.Release(); err != nil {
+			tb.Error(err)
+		}
+		return
+	}
+	id, convErr := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err := errors.Join(err, convErr); err != nil {
+		tb.Error(err)
+		return
+	}
+	if process, err := os.FindProcess(id); err == nil {
+		_ = process.Kill() // it may just have ended by itself
+	}
 }
 
 func childrenOf(ts *testscript.TestScript) *children {

@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 			if !ok {
 				return errors.New("a script's test is no testing.TB")
 			}
+			env.Defer(func() { endDetached(one, env.WorkDir) })
 			env.Values[serverValue{}] = &scriptServer{t: one}
 			env.Values[childrenValue{}] = &children{t: one, byName: map[string]*child{}}
 			return nil
