@@ -44,7 +44,7 @@ type cycle struct {
 
 	record   api.Record               // to commit
 	texts    map[api.Checksum]string  // of the record's bases
-	agreed   map[api.Key]api.Checksum // the record's bases whose texts stand in the tree
+	agreed   map[api.Key]api.Checksum // the record's bases of files that are not ours
 	merged   map[api.Key]api.Incoming // what of the server is in the merges to place
 	raced    bool                     // a race was lost; wait a moment after the commit
 	touched  map[api.Key]bool

@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
-// Options configure an [Engine]. Tree, Remote, State and Guard are required.
+// Options configure an [Engine]. Tree, Disk, Remote, State and Guard are
+// required.
 type Options struct {
 	Tree   Tree
+	Disk   Disk // of the same directory as Tree
 	Remote Remote
 	State  State
 	Guard  Guard

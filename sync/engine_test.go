@@ -502,7 +502,7 @@ func TestSyncEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.engine = teamsync.New(teamsync.Options{Tree: r.tree, Remote: r.remote, State: r.state, Guard: guards{}, OnDemand: true})
+		r.engine = teamsync.New(teamsync.Options{Tree: r.tree, Disk: r.tree, Remote: r.remote, State: r.state, Guard: guards{}, OnDemand: true})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := r.engine.Sync(ctx, teamsync.Mode{}); !errors.Is(err, context.DeadlineExceeded) {

@@ -67,7 +67,12 @@ type (
 		Err     error              // a copy could not be saved; nothing was displaced
 	}
 	// Committed answers [Commit].
-	Committed struct{ Err error }
+	Committed struct {
+		// Left are keys whose bases were not recorded, for want of a durable file.
+		Left []api.Key
+		Why  error // of Left
+		Err  error // nothing was recorded
+	}
 )
 
 // Inspection is one local file, read and judged.
@@ -115,10 +120,12 @@ type (
 		Retirements []Retirement
 	}
 	// Commit makes a record durable, then keeps the texts of its bases: Texts
-	// are at hand, those of Agreed stand in the tree.
+	// are at hand, others of Agreed stand in the tree.
 	Commit struct {
 		Record api.Record
 		Texts  map[api.Checksum]string
+		// Agreed are bases of files that somebody else wrote: they were sent, or
+		// found equal. The files are made durable before the record.
 		Agreed map[api.Key]api.Checksum
 	}
 )

@@ -33,6 +33,8 @@ type tree struct {
 	// merges lists the merges that may be placed, each with the server's text
 	// that is in it.
 	merges map[string]string
+	// broken lists the files that cannot be made durable, and why.
+	broken map[api.Key]error
 }
 
 // put changes a file. The caller holds mu.
@@ -94,6 +96,16 @@ func (f *tree) Load(_ context.Context, k api.Key, _ api.Reading) (api.Loaded, er
 		return api.Loaded{}, fs.ErrNotExist
 	}
 	return api.Loaded{Content: content, Sum: api.SumString(content)}, nil
+}
+
+func (f *tree) Persist(_ context.Context, keys []api.Key) []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	errs := make([]error, len(keys))
+	for i, k := range keys {
+		errs[i] = f.broken[k]
+	}
+	return errs
 }
 
 func (f *tree) Place(_ context.Context, placements []api.Placement) []api.Placed {
@@ -373,7 +385,7 @@ func newRig(t *testing.T) *rig {
 // start runs an engine until the returned function ends it and waits.
 func (r *rig) start(t *testing.T, change func(*teamsync.Options)) (stop func()) {
 	t.Helper()
-	opts := teamsync.Options{Tree: r.tree, Remote: r.remote, State: r.state, Guard: guards{}, Seed: 1}
+	opts := teamsync.Options{Tree: r.tree, Disk: r.tree, Remote: r.remote, State: r.state, Guard: guards{}, Seed: 1}
 	if change != nil {
 		change(&opts)
 	}

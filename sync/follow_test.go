@@ -52,7 +52,7 @@ func TestF25BackWithinTheOutage(t *testing.T) {
 					r.remote.before = func(string, api.Batch) error { return errors.New("down") }
 					begun := time.Now()
 					o := &outage{remote: r.remote, until: begun.Add(gone), up: make(chan struct{}, 1)}
-					e := teamsync.New(teamsync.Options{Tree: r.tree, Remote: o, State: r.state, Guard: guards{}, Timing: teamsync.Timing{Poll: 100 * time.Hour}})
+					e := teamsync.New(teamsync.Options{Tree: r.tree, Disk: r.tree, Remote: o, State: r.state, Guard: guards{}, Timing: teamsync.Timing{Poll: 100 * time.Hour}})
 					ctx, stop := context.WithCancel(t.Context())
 					ended := make(chan error, 1)
 					go func() { ended <- e.Run(ctx) }()

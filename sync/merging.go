@@ -72,6 +72,9 @@ func (e *Engine) keepTexts(ctx context.Context, f Commit) {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(f.Agreed), api.Key.Compare) {
 		sum := f.Agreed[key]
+		if _, kept := f.Texts[sum]; kept {
+			continue
+		}
 		file, err := e.opts.Tree.Load(ctx, key, api.Reading{})
 		if err != nil || file.Sum != sum {
 			continue // edited meanwhile

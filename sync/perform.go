@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,13 +33,32 @@ func (e *Engine) perform(ctx context.Context, effect Effect) Event {
 	case Install:
 		return e.install(ctx, f)
 	case Commit:
-		err := e.opts.State.Commit(ctx, f.Record)
-		if err == nil {
-			e.keepTexts(ctx, f)
-		}
-		return Committed{err}
+		return e.commit(ctx, f)
 	}
 	panic(fmt.Sprintf("sync: unknown effect %T", effect)) // a new effect without a case here
+}
+
+// commit makes the files durable before the record that says that both sides
+// have them. Otherwise a loss of power could bring an older text back under a
+// newer base, and it would be sent as an edit of what the team has by now.
+func (e *Engine) commit(ctx context.Context, f Commit) Event {
+	answer := Committed{}
+	agreed := slices.SortedFunc(maps.Keys(f.Agreed), api.Key.Compare)
+	if len(agreed) > 0 && !planted.In(planted.LooseBase) {
+		record := f.Record
+		record.Bases = maps.Clone(record.Bases)
+		for i, err := range e.opts.Disk.Persist(ctx, agreed) {
+			if err != nil {
+				answer.Left, answer.Why = append(answer.Left, agreed[i]), err
+				delete(record.Bases, agreed[i])
+			}
+		}
+		f.Record = record
+	}
+	if answer.Err = e.opts.State.Commit(ctx, f.Record); answer.Err == nil {
+		e.keepTexts(ctx, f)
+	}
+	return answer
 }
 
 // inspect loads each file and lets the guard judge the very buffer that will be

@@ -29,6 +29,14 @@ type Tree interface {
 	Retire(ctx context.Context, key api.Key, known []api.Checksum) error
 }
 
+// Disk is what a loss of power spares of the tree.
+type Disk interface {
+	// Persist makes the files of keys durable as they are now, contents and
+	// names; of a file that is gone, its absence. A file that changes meanwhile
+	// is durable as it was or as it is by then. Errors match keys by index.
+	Persist(ctx context.Context, keys []api.Key) []error
+}
+
 // Remote is the server, for one repo. Errors wrap the sentinels of package api.
 type Remote interface {
 	// Hashes returns the current view, or one with NotModified set when its

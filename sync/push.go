@@ -151,7 +151,7 @@ func (c *Core) onSent(now time.Time, e Sent) Effect {
 			continue
 		}
 		c.remember(sent.Key, agreedOn(c.memory.Bases[sent.Key], sent.Sum))
-		cy.texts[sent.Sum] = sent.Content
+		cy.texts[sent.Sum], cy.agreed[sent.Key] = sent.Content, sent.Sum
 		c.view.Sums[sent.Key] = sent.Sum
 		delete(c.view.Tombs, sent.Key)
 		cy.touched[sent.Key] = true

@@ -112,6 +112,10 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 	if e.Err != nil {
 		return c.end(now, e.Err)
 	}
+	for _, key := range e.Left {
+		delete(cy.record.Bases, key) // found equal again, by the next cycle
+		cy.again, cy.placeErr = true, e.Why
+	}
 	for key, base := range cy.record.Bases {
 		if c.memory.Bases[key].Live() != base.Live() && cy.holdsTwin() {
 			cy.again = true // the other of two twins may come before it now

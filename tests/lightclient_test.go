@@ -67,6 +67,9 @@ func (m *memTree) Load(_ context.Context, key api.Key, _ api.Reading) (api.Loade
 	return file, nil
 }
 
+// Persist implements [teamsync.Disk]: there is none to lose.
+func (m *memTree) Persist(_ context.Context, keys []api.Key) []error { return make([]error, len(keys)) }
+
 // Place implements [teamsync.Tree].
 func (m *memTree) Place(ctx context.Context, placements []api.Placement) []api.Placed {
 	m.mu.Lock()
@@ -159,7 +162,7 @@ func newLight(t *testing.T, server teamsync.Remote, change func(*teamsync.Option
 	state := &memState{memory: api.Memory{Bases: make(map[api.Key]api.Base)}, saved: make(map[api.Checksum]bool)}
 	l := &light{tree: &memTree{files: make(map[api.Key]api.Loaded), state: state}, state: state}
 	opts := teamsync.Options{
-		Tree: l.tree, Remote: server, State: state, Guard: noGuard{}, Logger: slog.New(slog.DiscardHandler),
+		Tree: l.tree, Disk: l.tree, Remote: server, State: state, Guard: noGuard{}, Logger: slog.New(slog.DiscardHandler),
 		Timing: teamsync.Timing{Debounce: 100 * time.Millisecond},
 	}
 	if change != nil {

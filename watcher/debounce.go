@@ -16,12 +16,19 @@ type Debounce struct {
 
 	first, last time.Time
 	pending     bool
+	// cleared is when a burst was dealt with in its midst: what comes of it after
+	// that has waited since.
+	cleared time.Time
 }
 
 // Touch records a change.
 func (d *Debounce) Touch(now time.Time) {
 	if !d.pending {
 		d.pending, d.first = true, now
+		if d.Busy(now) && !d.cleared.IsZero() {
+			d.first = d.cleared
+		}
+		d.cleared = time.Time{}
 	}
 	d.last = now
 }
@@ -45,10 +52,17 @@ func (d *Debounce) Due(now time.Time) (ready bool, wait time.Duration) {
 
 // Busy reports whether something was touched less than Quiet ago: where it is
 // due all the same, the maximum wait made it so.
-func (d *Debounce) Busy(now time.Time) bool { return d.pending && now.Before(d.last.Add(d.Quiet)) }
+func (d *Debounce) Busy(now time.Time) bool { return now.Before(d.last.Add(d.Quiet)) }
 
 // Pending reports whether something was touched since the last Clear.
 func (d *Debounce) Pending() bool { return d.pending }
 
-// Clear forgets what was touched: it is being dealt with.
-func (d *Debounce) Clear() { d.pending = false }
+// Clear forgets what was touched: it is being dealt with. Of a writing that goes
+// on, Max is counted from now on, so that it is dealt with every Max and not a
+// write's interval later each time.
+func (d *Debounce) Clear(now time.Time) {
+	d.pending, d.cleared = false, time.Time{}
+	if d.Busy(now) {
+		d.cleared = now
+	}
+}

@@ -1,6 +1,7 @@
 package watcher_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func TestDebounce(t *testing.T) {
 func TestDebounceClears(t *testing.T) {
 	d := watcher.Debounce{Quiet: time.Second, Max: 3 * time.Second}
 	d.Touch(at(0))
-	d.Clear()
+	d.Clear(at(time.Second))
 	if ready, wait := d.Due(at(time.Hour)); ready || wait != 0 || d.Pending() {
 		t.Errorf("cleared: got %v, %v", ready, wait)
 	}
@@ -74,6 +75,27 @@ func TestDebounceWithoutSettings(t *testing.T) {
 	}
 }
 
+// TestDebounceKeepsItsPace: a writing that goes on is dealt with every Max, not
+// every Max and a while.
+func TestDebounceKeepsItsPace(t *testing.T) {
+	t.Parallel()
+	d := watcher.Debounce{Quiet: 2 * time.Second, Max: 10 * time.Second}
+	var fired []time.Duration
+	for now := time.Duration(0); now < 55*time.Second; now += 100 * time.Millisecond {
+		if ready, _ := d.Due(at(now)); ready {
+			fired = append(fired, now)
+			d.Clear(at(now))
+		}
+		if now%(900*time.Millisecond) == 0 {
+			d.Touch(at(now))
+		}
+	}
+	want := []time.Duration{10 * time.Second, 20 * time.Second, 30 * time.Second, 40 * time.Second, 50 * time.Second}
+	if !slices.Equal(fired, want) {
+		t.Errorf("dealt with at %v, want %v", fired, want)
+	}
+}
+
 // TestDebounceKeepsItsPromises runs a fake clock over random touches, waking
 // exactly when Due said so, and checks every firing.
 func TestDebounceKeepsItsPromises(t *testing.T) {
@@ -84,7 +106,7 @@ func TestDebounceKeepsItsPromises(t *testing.T) {
 
 		d := watcher.Debounce{Quiet: quiet, Max: longest}
 		now := epoch
-		var first, last time.Time
+		var first, last, cleared time.Time
 		fire := func() {
 			due := last.Add(quiet)
 			if limit := first.Add(longest); limit.Before(due) {
@@ -93,7 +115,8 @@ func TestDebounceKeepsItsPromises(t *testing.T) {
 			if !now.Equal(due) {
 				t.Fatalf("fired %v away from where it was due", now.Sub(due))
 			}
-			d.Clear()
+			d.Clear(now)
+			cleared = now
 		}
 		sleepUntil := func(target time.Time) {
 			for d.Pending() {
@@ -124,6 +147,9 @@ func TestDebounceKeepsItsPromises(t *testing.T) {
 			}
 			if !d.Pending() {
 				first = now
+				if now.Sub(last) < quiet && cleared.Sub(last) < quiet {
+					first = cleared // the same writing, dealt with in its midst
+				}
 			}
 			last = now
 			d.Touch(now)

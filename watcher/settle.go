@@ -62,7 +62,8 @@ func (s *stage) forget(id string) {
 func (s *stage) pending(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.burst[id] != nil || s.ready.has(id)
+	b := s.burst[id]
+	return b != nil && b.Pending() || s.ready.has(id)
 }
 
 // run hands hints over until ctx ends, then closes both channels.
@@ -115,13 +116,17 @@ func (s *stage) turn(now time.Time) (fresh, ready *Hint, wait time.Duration) {
 	defer s.mu.Unlock()
 	wait = time.Hour
 	for id, b := range s.burst {
+		if !b.Pending() {
+			continue
+		}
 		due, left := b.Due(now)
 		if !due {
 			wait = min(wait, left)
 			continue
 		}
 		s.ready.put(Hint{id, b.full, b.Busy(now)})
-		delete(s.burst, id)
+		b.Clear(now)
+		b.full = false
 	}
 	if h, ok := s.fresh.head(); ok {
 		fresh = &h

@@ -14,10 +14,15 @@ type watch struct {
 	end context.CancelFunc
 }
 
+// forCycle is the part of the longest wait that is left for reading, scanning and
+// sending what was waited for: who is promised a version every ten seconds gets
+// it in ten.
+func forCycle(longest time.Duration) time.Duration { return longest / 20 }
+
 // watchAnew puts a new watcher in the place of the old one. No root may be
 // running: each keeps the watcher that it was started with.
 func (d *daemon) watchAnew(quiet, longest time.Duration) {
-	w := watcher.New(watcher.Options{Logger: d.log, Quiet: quiet, Max: longest})
+	w := watcher.New(watcher.Options{Logger: d.log, Quiet: quiet, Max: longest - forCycle(longest)})
 	d.mu.Lock()
 	running, end := context.WithCancel(d.wide)
 	old, stop, aside := d.watch, d.stop, d.aside

@@ -46,6 +46,9 @@ const (
 	TornRead Bug = "torn-read"
 	// NoFsync: a file enters the tree before its bytes are durable.
 	NoFsync Bug = "no-fsync"
+	// LooseBase: a text that was sent counts as agreed on before its file is
+	// durable.
+	LooseBase Bug = "loose-base"
 	// StateNotDurable: a record is acknowledged before it is durable.
 	StateNotDurable Bug = "state-not-durable"
 	// TombIgnored: a retired key is sent again.
@@ -74,7 +77,7 @@ const (
 func Bugs() []Bug {
 	return []Bug{
 		OverflowIgnored, NotRearmed, NoPrecondition, StateFirst, RenameOver, OtherBuffer, SignedOutDrops, CopyInTree,
-		PullFirst, AbsenceDeletes, UnknownDropped, TornRead, NoFsync, StateNotDurable, TombIgnored, BackupAccepted,
+		PullFirst, AbsenceDeletes, UnknownDropped, TornRead, NoFsync, LooseBase, StateNotDurable, TombIgnored, BackupAccepted,
 		VerdictBlocks, BatchUnbounded, GivesUp, EmptySent, NotFoundIsEmpty, FalseInSync, Rewrites, NoMaxWait,
 	}
 }

@@ -89,3 +89,34 @@ func BenchmarkPlace(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPersist makes 1,000 files durable that somebody has just written, and
+// the same again, clean.
+func BenchmarkPersist(b *testing.B) {
+	const n = 1_000
+	for _, dirty := range []bool{true, false} {
+		b.Run(fmt.Sprintf("dirty=%t", dirty), func(b *testing.B) {
+			tree := benchTree(b, n)
+			var keys []api.Key
+			for i := range n {
+				keys = append(keys, key(b, fmt.Sprintf("topic-%03d/note-%05d.md", i/50, i)))
+			}
+			for b.Loop() {
+				if dirty {
+					b.StopTimer()
+					for _, k := range keys {
+						if err := os.WriteFile(filepath.Join(tree.Root(), k.String()), []byte("new\n"), 0o644); err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.StartTimer()
+				}
+				for i, err := range tree.Persist(b.Context(), keys) {
+					if err != nil {
+						b.Fatalf("%s: %v", keys[i], err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,8 +22,8 @@ const crashCycle = "TEAMMEMD_TEST_CRASH_CYCLE"
 
 var (
 	cycleBases  = map[string]string{"known.md": "base", "edited.md": "older", "retired.md": "retired", "gone.md": "deleted here"}
-	cycleBefore = map[string]string{"known.md": "base", "edited.md": "edited here", "retired.md": "retired"}
-	cycleAfter  = map[string]string{"known.md": "pulled", "edited.md": "pulled too", "new.md": "new", "some/dir/new.md": "deep", "gone.md": "deleted here"}
+	cycleBefore = map[string]string{"known.md": "base", "edited.md": "edited here", "retired.md": "retired", "both/same.md": "the same on both sides"}
+	cycleAfter  = map[string]string{"known.md": "pulled", "edited.md": "pulled too", "new.md": "new", "some/dir/new.md": "deep", "gone.md": "deleted here", "both/same.md": "the same on both sides"}
 )
 
 // team is a server that others have written to, and that nobody writes to now.
@@ -87,7 +89,7 @@ func runCycle(t *testing.T, base string) teamsync.Report {
 	if err := tree.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	engine := teamsync.New(teamsync.Options{Tree: tree, Remote: team{t}, State: state, Guard: clean{}, OnDemand: true, Seed: 1})
+	engine := teamsync.New(teamsync.Options{Tree: tree, Disk: tree, Remote: team{t}, State: state, Guard: clean{}, OnDemand: true, Seed: 1})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(ctx) }()
@@ -118,10 +120,11 @@ func cycleWorld(t *testing.T) string {
 	t.Helper()
 	base := memoryDir(t)
 	for name, content := range cycleBefore {
-		if err := os.MkdirAll(filepath.Join(base, "team"), 0o755); err != nil {
+		path := filepath.Join(base, "team", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(base, "team", name), []byte(content), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,7 +165,7 @@ func TestF11KilledCycle(t *testing.T) {
 			t.Errorf("%s: the next start ends %s, %v, held %v", when, report.Word, report.Err, report.Held)
 		}
 		got := map[string]string{}
-		for _, name := range []string{"known.md", "edited.md", "new.md", "some/dir/new.md", "gone.md", "retired.md"} {
+		for _, name := range []string{"known.md", "edited.md", "new.md", "some/dir/new.md", "gone.md", "retired.md", "both/same.md"} {
 			if content := w.content(name); content != "" {
 				got[name] = content
 			}
@@ -197,6 +200,30 @@ func TestF11KilledCycle(t *testing.T) {
 				t.Errorf("killed %d times only: a cycle makes more such calls than that", n-1)
 			}
 			return
+		}
+	}
+}
+
+// TestAgreedIsDurable reads the order of the system calls of a cycle that finds a
+// file equal on both sides: its content and every directory on the way to it are
+// durable before the journal says so.
+func TestAgreedIsDurable(t *testing.T) {
+	requireStrace(t)
+	base := cycleWorld(t)
+	trace := filepath.Join(base, "trace")
+	cmd := exec.CommandContext(t.Context(), "strace", "-f", "-y", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync", os.Args[0], "-test.run=^TestCycleChild$")
+	cmd.Env = append(os.Environ(), crashCycle+"="+base)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := strings.Index(string(text), "/state/journal")
+	for _, path := range []string{"/team/both/same.md>", "/team/both>", "/team>"} {
+		if at := strings.Index(string(text), path); at < 0 || at > recorded {
+			t.Errorf("%s is not durable before the journal:\n%s", path, text)
 		}
 	}
 }

@@ -3,12 +3,16 @@ package memdir
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
 // nonblock keeps the opening of a named pipe, put in the place of a file, from
 // waiting for a writer.
 const nonblock = syscall.O_NONBLOCK
+
+// openToSync is how a file is opened that is only to be forced to the disk.
+const openToSync = os.O_RDONLY
 
 // markOf returns the mark of a file and its number of names.
 func markOf(info fs.FileInfo) (m mark, links uint64) {

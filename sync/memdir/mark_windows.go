@@ -12,6 +12,10 @@ import (
 // nonblock has no meaning here: there are no named pipes in directories.
 const nonblock = 0
 
+// openToSync is how a file is opened that is only to be forced to the disk: the
+// system asks for the right to write.
+const openToSync = os.O_RDWR
+
 // markOf returns the mark of a file. Device, inode and the number of names need
 // an open handle here and are left out.
 func markOf(info fs.FileInfo) (m mark, links uint64) {

@@ -31,6 +31,7 @@ type machine struct {
 	root     rootState
 	hidden   map[string]*inode // the team directory while it is renamed away
 	edits    int               // grows with whatever others than the engine do to the tree
+	waits    bool              // for what was before the faults ended
 	inside   bool              // in the midst of something that can be killed
 	puts     int               // requests that would change the server
 	whole    int               // views that were asked for without a condition
@@ -101,7 +102,7 @@ func (m *machine) start() {
 	}
 	m.referee = referee{placed: map[api.Key]api.Checksum{}, empty: map[api.Key]time.Time{}, followed: api.Position{Epoch: memory.Epoch, Version: memory.Version}}
 	seed := m.w.rand.Uint64()
-	m.ports = teamsync.Options{Tree: tree{m}, Remote: wire{m}, State: m.state, Guard: guard{m}, Logger: quietLog}
+	m.ports = teamsync.Options{Tree: tree{m}, Disk: tree{m}, Remote: wire{m}, State: m.state, Guard: guard{m}, Logger: quietLog}
 	if m.w.history.Merge {
 		m.ports.Texts, m.ports.Merge = texts{m}, true
 	}

@@ -127,8 +127,8 @@ func promiseNoRewrite(here *inode, m *move) error {
 	return nil
 }
 
-// promiseBaseAfterFact: a base is recorded once both sides had it, and what we
-// placed is durable by then.
+// promiseBaseAfterFact: a base is recorded once both sides had it, and the file
+// is durable by then, whoever wrote it.
 func promiseBaseAfterFact(m *machine, record api.Record) error {
 	if m.edits != m.referee.edits || m.root != present || m.referee.followed == (api.Position{}) {
 		return nil // the tree moved on, or a person said what the bases are
@@ -145,7 +145,7 @@ func promiseBaseAfterFact(m *machine, record api.Record) error {
 		if f == nil || f.text.sum != base.Sum {
 			return fmt.Errorf("%s: the base of %q is recorded before the file is there", m, key)
 		}
-		if m.referee.placed[key] == base.Sum && !m.disk.isDurable(team, name) {
+		if !m.disk.isDurable(team, name) {
 			return fmt.Errorf("%s: the base of %q is recorded before the file is durable", m, key)
 		}
 	}

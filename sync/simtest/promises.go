@@ -38,13 +38,16 @@ func promiseNothingLost(w *World) error {
 }
 
 // finds reports whether a text is where it may be.
-func (w *World) finds(d debt) bool {
+func (w *World) finds(d debt) bool { return w.findsBeside(d, nil) }
+
+// findsBeside is finds, without one file.
+func (w *World) findsBeside(d debt, without *inode) bool {
 	if w.server.had(d.key, d.text) || w.machines[d.client].state.hasCopy(d.key, d.text) {
 		return true
 	}
 	for _, m := range w.machines {
 		// Of what a restored server lost, others may have the last copy.
-		if m.shows(d.key, d.text) || w.restored && m.state.hasCopy(d.key, d.text) {
+		if m.shows(d.key, d.text, without) || w.restored && m.state.hasCopy(d.key, d.text) {
 			return true
 		}
 	}
@@ -56,11 +59,12 @@ func (w *World) finds(d debt) bool {
 	return false
 }
 
-// shows reports whether a content is in the team directory, wherever that is.
-func (m *machine) shows(key api.Key, content text) bool {
+// shows reports whether a content is in the team directory, wherever that is, in
+// another file than the one to leave out.
+func (m *machine) shows(key api.Key, content text, without *inode) bool {
 	name := key.String()
 	for _, f := range []*inode{m.disk.shown[team][name], m.hidden[name]} {
-		if f != nil && f.text.sum == content.sum {
+		if f != nil && f != without && f.text.sum == content.sum {
 			return true
 		}
 	}
@@ -215,9 +219,8 @@ func promiseQuiet(m *machine, before quiet) error {
 	return nil
 }
 
-// steadyLimit is how long a version may take under constant writes: the wait for
-// their end is given up after ten seconds, and a cycle takes a moment.
-const steadyLimit = maxWait + 1500*time.Millisecond
+// steadyLimit is how long a version may take under constant writes.
+const steadyLimit = 10 * time.Second
 
 // promiseSteady is invariant 10: under constant writes a version goes up at
 // least every 10 s.

@@ -159,8 +159,12 @@ func (m *machine) replaced(key api.Key) {
 		return
 	}
 	m.w.owed = slices.DeleteFunc(m.w.owed, func(d debt) bool {
-		// What a restored server lost may be in other trees alone.
-		return d.key == key && d.text == f.text && (d.client == m.id || !m.w.server.had(key, d.text))
+		if d.key != key || d.text != f.text {
+			return false
+		}
+		// What a restored server lost may be in other trees alone: whoever has the
+		// last of it may replace it.
+		return d.client == m.id || m.w.restored && !m.w.findsBeside(d, f)
 	})
 }
 

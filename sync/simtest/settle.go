@@ -7,12 +7,10 @@ import (
 	teamsync "github.com/teammem/teammemd/sync"
 )
 
-// What a client that nothing goes wrong for takes, at most: two polls at their
-// widest jitter, and a moment for the requests and for lost races.
+// The waits of a client at their widest jitter.
 const (
 	widestPoll    = api.PollInterval * 5 / 4
 	widestRecheck = 5 * time.Minute * 5 / 4
-	moment        = 8 * time.Second
 )
 
 // settle ends faults and edits, gives everybody the time that SYNC.md says, and
@@ -20,6 +18,7 @@ const (
 func (w *World) settle() {
 	w.calm()
 	w.finish()
+	w.settleInTime()
 	w.pass(w.allowance())
 	w.finish()
 	for _, m := range w.machines {
@@ -30,6 +29,44 @@ func (w *World) settle() {
 	w.broke(promiseAcknowledged(w))
 	w.broke(promiseNothingLost(w))
 	w.rest()
+}
+
+// settleInTime holds the clients to the words of invariant 3: debounce and two
+// polls. Those that still wait, by a rule of their own, for what was before the
+// faults ended are judged later, and so is everybody who waits for them.
+func (w *World) settleInTime() {
+	for _, m := range w.machines {
+		m.waits = m.ownWait() > 0
+	}
+	w.pass(debounce + 2*widestPoll)
+	w.finish()
+	for _, m := range w.machines {
+		if m.waits || w.delayed {
+			w.stats.Later++
+			continue
+		}
+		w.stats.InTime++
+		w.broke(promiseConverged(m))
+	}
+}
+
+// ownWait is how long a client may still wait for what was before the faults
+// ended: what it drew or was told after a failure, the safeguard against events
+// that were lost, and a file that must stay empty for a minute.
+func (m *machine) ownWait() (wait time.Duration) {
+	if m.core == nil {
+		return 0
+	}
+	if at := m.core.Report().NextRetry; at.After(m.w.now) {
+		wait = at.Sub(m.w.now)
+	}
+	if m.following && m.unseen {
+		wait = max(wait, widestRecheck)
+	}
+	if m.hasEmpty() {
+		wait += emptyHold + debounce
+	}
+	return wait
 }
 
 // rest lets two polls go by in which nothing happens.
@@ -88,25 +125,9 @@ func (w *World) calm() {
 func (w *World) allowance() time.Duration {
 	longest := time.Duration(0)
 	for _, m := range w.machines {
-		wait := time.Duration(0)
-		if m.core == nil {
-			continue
-		}
-		if at := m.core.Report().NextRetry; at.After(w.now) {
-			wait = at.Sub(w.now)
-		}
-		if m.following && m.unseen {
-			wait = max(wait, widestRecheck) // the safeguard against lost events
-		}
-		if m.hasEmpty() {
-			wait += emptyHold + debounce
-		}
-		longest = max(longest, wait)
+		longest = max(longest, m.ownWait())
 	}
-	if w.history.Twins {
-		longest += 2 * widestPoll // one spelling waits for the other to go
-	}
-	return longest + debounce + 2*widestPoll + moment
+	return longest + debounce + 2*widestPoll
 }
 
 func (m *machine) hasEmpty() bool {

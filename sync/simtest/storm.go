@@ -10,12 +10,8 @@ import (
 	teamsync "github.com/teammem/teammemd/sync"
 )
 
-// How long a storm lasts, and how long a client may take before it counts: what
-// it waited for before is no matter of the storm.
-const (
-	stormLength = 50 * time.Second
-	stormGrace  = 12 * time.Second
-)
+// stormLength is how long a storm lasts.
+const stormLength = 50 * time.Second
 
 // storm is a program that writes one file all the time, on a client that nothing
 // goes wrong for.
@@ -28,15 +24,19 @@ func (w *World) storm(m *machine, key api.Key, op Op) {
 	m.step(teamsync.SetPaused{})
 	m.step(teamsync.Asked{})
 	w.alone(m, time.Second)
-	if m.core == nil || m.core.Report().Err != nil || m.holds(key) {
+	if m.core == nil || m.holds(key) {
 		return
 	}
+	if r := m.core.Report(); r.Err != nil || r.Again || r.Position != w.server.position() {
+		return // the first thing to come would be a pull, and a conflict perhaps
+	}
+	w.stats.Storms++
 	began, last, seen := w.now, w.now, w.server.live[key]
 	for w.broken == nil && w.now.Sub(began) < stormLength {
 		w.texts++
 		m.write(SaveAtomic, key, textOf(fmt.Sprintf("text %d of client %d\n", w.texts, m.id)), false)
 		w.alone(m, time.Duration(250+op.Arg/4)*time.Millisecond)
-		if now := w.server.live[key]; now != seen || w.now.Sub(began) < stormGrace {
+		if now := w.server.live[key]; now != seen {
 			last, seen = w.now, now
 		}
 		w.broke(promiseSteady(m, w.now.Sub(last)))

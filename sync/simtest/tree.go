@@ -196,6 +196,41 @@ func (t tree) Load(_ context.Context, key api.Key, how api.Reading) (api.Loaded,
 	return api.Loaded{Content: l.text.s, Sum: l.text.sum}, nil
 }
 
+// Persist makes files durable as they are by then: each with its names, since
+// the journal of names keeps its order.
+func (t tree) Persist(_ context.Context, keys []api.Key) []error {
+	errs := make([]error, len(keys))
+	for i, key := range keys {
+		if errs[i] = t.persist(key.String()); errs[i] != nil {
+			errs[i] = fmt.Errorf("making %q durable: %w", key, errs[i])
+		}
+	}
+	if err := t.syncTeam(); err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+func (t tree) persist(name string) error {
+	if err := t.between(); err != nil {
+		return err
+	}
+	if t.root != present {
+		return api.ErrRootMissing
+	}
+	f := t.disk.shown[team][name]
+	if f == nil {
+		return nil
+	}
+	if t.breaks() {
+		return errIO
+	}
+	f.sync()
+	return nil
+}
+
 // guard finds the mark.
 type guard struct{ *machine }
 

@@ -2,10 +2,11 @@ package simtest
 
 import "time"
 
-// How long a watcher waits for a directory to settle (SYNC.md, section 2).
+// How long a watcher waits for a directory to settle (SYNC.md, section 2), less
+// what the daemon leaves of the maximum for the cycle itself.
 const (
 	debounce = 2 * time.Second
-	maxWait  = 10 * time.Second
+	maxWait  = 9500 * time.Millisecond
 )
 
 // watch is the debouncing of file events on one machine.

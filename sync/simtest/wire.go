@@ -164,6 +164,7 @@ func (r wire) deliver(entries []api.Outgoing, conditions bool) (api.Pushed, erro
 		w.broke(unseen)
 	}
 	r.referee.mine += w.server.changes - before
+	w.delayed = w.delayed || r.waits && w.server.changes != before
 	w.served(before)
 	return answer, err
 }

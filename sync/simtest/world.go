@@ -25,6 +25,7 @@ type World struct {
 	keys     []api.Key
 	keyOf    map[string]api.Key // by name on disk
 	settling bool               // no faults and no edits any more
+	delayed  bool               // a client that waited has sent something since
 	down     time.Time          // until when the server cannot be reached
 	hostile  int                // how many contents still arrive spoiled
 	late     []late             // requests that may arrive once more

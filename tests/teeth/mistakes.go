@@ -83,6 +83,9 @@ var mistakes = []mistake{
 	{planted.NoFsync, "a power loss leaves an empty file where a text was pulled", []guard{
 		{sim, "Histories"}, {memdir, "DurableOrder"},
 	}},
+	{planted.LooseBase, "a power loss takes back what was sent, and the older text is sent over it", []guard{
+		{sim, "Histories"}, {core, "LooseFilesAreNoBases"}, {memdir, "AgreedIsDurable"},
+	}},
 	{planted.StateNotDurable, "a power loss brings an old base back: pulled texts look edited", []guard{
 		{sim, "Histories"}, {statedir, "AcknowledgedIsDurable"},
 	}},
