@@ -52,7 +52,9 @@ type Engine struct {
 	waiters []*waiter // guarded by mu
 	// beats are closed when a step of the core is over; guarded by mu.
 	beats []chan struct{}
-	ended chan struct{} // closed when Run has ended
+	// glances wait for a reading of the directory; guarded by mu.
+	glances []chan Report
+	ended   chan struct{} // closed when Run has ended
 }
 
 type waiter struct {
@@ -222,6 +224,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		for _, event := range e.take(core) {
 			e.drive(work, core, event)
 		}
+		e.glance(work, core)
 		if err := e.sleep(ctx, core); err != nil {
 			break
 		}

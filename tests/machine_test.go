@@ -252,21 +252,22 @@ func put(t *testing.T, name, text string) {
 // report is what `sync --json` promises of a root; `status --json` has a list
 // of them.
 type report struct {
-	Schema    int        `json:"schema"`
-	Repo      string     `json:"repo"`
-	Root      string     `json:"root"`
-	State     string     `json:"state"`
-	Sent      int        `json:"sent"`
-	Received  int        `json:"received"`
-	Unchanged int        `json:"unchanged"`
-	Restored  int        `json:"restored"`
-	Pending   int        `json:"pending"`
-	Held      []held     `json:"held"`
-	Conflicts []conflict `json:"conflicts"`
-	Version   uint64     `json:"version"`
-	Epoch     string     `json:"epoch"`
-	Error     string     `json:"error"`
-	Notices   []string   `json:"notices"`
+	Schema      int        `json:"schema"`
+	Repo        string     `json:"repo"`
+	Root        string     `json:"root"`
+	State       string     `json:"state"`
+	Sent        int        `json:"sent"`
+	Received    int        `json:"received"`
+	Unchanged   int        `json:"unchanged"`
+	Restored    int        `json:"restored"`
+	Pending     int        `json:"pending"`
+	PendingKeys []string   `json:"pending_keys"`
+	Held        []held     `json:"held"`
+	Conflicts   []conflict `json:"conflicts"`
+	Version     uint64     `json:"version"`
+	Epoch       string     `json:"epoch"`
+	Error       string     `json:"error"`
+	Notices     []string   `json:"notices"`
 	// Of status alone.
 	Watch       string `json:"watch"`
 	WatchReason string `json:"watch_reason"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -90,18 +91,32 @@ func (d *daemon) Status(ctx context.Context) (control.Status, error) {
 	return status, nil
 }
 
+// glanceTime is how long a status waits for a reading of one root.
+const glanceTime = time.Second
+
+// glance is the report of what is true now, not at the end of the last cycle:
+// with the change that has not settled, and what waits for a server that is away.
+func glance(ctx context.Context, engine *teamsync.Engine) teamsync.Report {
+	ctx, cancel := context.WithTimeout(ctx, glanceTime)
+	defer cancel()
+	return engine.Glance(ctx)
+}
+
 func (d *daemon) rootStatus(ctx context.Context, root *liveRoot) (control.RootStatus, error) {
+	watching := d.watching()
+	mode := watching.Mode(root.ID)
+	pause := d.pauseOf(root)
 	report := root.engine.Report()
+	if mode == watcher.Polling || watching.Pending(root.ID) || report.Word != teamsync.InSync {
+		report = glance(ctx, root.engine)
+	}
 	described, err := root.describe(ctx, report)
 	if err != nil {
 		return control.RootStatus{}, err
 	}
-	watching := d.watching()
-	mode := watching.Mode(root.ID)
 	if mode == watcher.Polling && described.State == string(teamsync.InSync) {
 		described.State = string(teamsync.Polling)
 	}
-	pause := d.pauseOf(root)
 	return control.RootStatus{
 		RootReport: described, LastPush: report.LastPush, LastPull: report.LastPull, NextRetry: report.NextRetry,
 		Watch: string(mode), WatchReason: watching.Reason(root.ID), WatchRemedy: watching.Remedy(root.ID),
