@@ -71,6 +71,7 @@ type Core struct {
 	onDemand   bool // only cycles that were asked for
 	unrest     int  // cycles in a row that something moved under
 	restless   bool // files are written all the time: they are read as they are
+	portion    int  // how many contents are asked for at a time
 
 	// When.
 	notBefore time.Time // after a failure
@@ -92,13 +93,6 @@ type Core struct {
 type emptySince struct {
 	at    time.Time
 	scans int
-}
-
-// verdict remembers what the server refused, so that the same content is not
-// sent again and again.
-type verdict struct {
-	sum  api.Checksum
-	held Held
 }
 
 // maxBackoff caps the wait after failures; the draw is uniform below it (full
@@ -128,6 +122,7 @@ func NewCore(memory api.Memory, timing Timing, random *rand.Rand) *Core {
 		missing: make(map[api.Key]time.Time),
 		empty:   make(map[api.Key]emptySince),
 		refused: make(map[api.Key]verdict),
+		portion: receiveKeys,
 		dirty:   true,
 		full:    true,
 		report:  Report{Word: Pending, Position: api.Position{Epoch: memory.Epoch, Version: memory.Version}},

@@ -46,6 +46,7 @@ type cycle struct {
 	texts    map[api.Checksum]string  // of the record's bases
 	agreed   map[api.Key]api.Checksum // the record's bases of files that are not ours
 	merged   map[api.Key]api.Incoming // what of the server is in the merges to place
+	moved    bool                     // the server did, by others, since the cycle before
 	raced    bool                     // a race was lost; wait a moment after the commit
 	touched  map[api.Key]bool
 	again    bool // something moved meanwhile: another cycle is needed
@@ -165,6 +166,7 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 		c.applyResolution(view)
 	}
 	c.resolution = "" // a word counts for the change that it was about, not for a later one
+	c.cycle.moved = c.view == nil || view.Version != c.view.Version
 	c.view = view
 	c.planAll(now)
 	return c.next(now)

@@ -318,7 +318,11 @@ func (r *remote) Push(_ context.Context, batch api.Batch) (api.Pushed, error) {
 }
 
 func (r *remote) Pull(_ context.Context, keys []api.Key) (api.Pulled, error) {
-	if err := r.hook("pull", api.Batch{}); err != nil {
+	batch := api.Batch{}
+	for _, k := range keys {
+		batch.Entries = append(batch.Entries, api.Outgoing{Key: k})
+	}
+	if err := r.hook("pull", batch); err != nil {
 		return api.Pulled{}, err
 	}
 	r.mu.Lock()

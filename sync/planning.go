@@ -69,7 +69,7 @@ func (c *Core) planKey(now time.Time, key api.Key) {
 		if action == Displace && c.cycle.mode.NoPull || action == Push && c.cycle.mode.NoPush {
 			return
 		}
-		if past, ok := c.refused[key]; ok && past.sum == f.Local && action == Push {
+		if past, ok := c.standing(now, key, f.Local); ok && action == Push {
 			c.cycle.held[key] = past.held
 			return
 		}

@@ -20,13 +20,13 @@ func (c *Core) nextPull() Effect {
 	if len(cy.pull) == 0 {
 		return nil
 	}
-	if len(cy.pull) > receiveKeys && len(cy.pull) > len(c.view.Sums)/2 {
+	if len(cy.pull) > receiveKeys && len(cy.pull) > len(c.view.Sums)/2 && c.portion == receiveKeys {
 		// Most of the repo: one answer is cheaper than many questions.
 		cy.asking, cy.pull = cy.pull, nil
 		return Receive{}
 	}
 	slices.SortFunc(cy.pull, api.Key.Compare) // conflicts joined behind
-	n := min(len(cy.pull), receiveKeys)
+	n := min(len(cy.pull), c.portion)
 	cy.asking, cy.pull = cy.pull[:n:n], cy.pull[n:]
 	return Receive{cy.asking}
 }
@@ -55,8 +55,11 @@ func known(b api.Base, more ...api.Checksum) []api.Checksum {
 func (c *Core) onReceived(now time.Time, e Received) Effect {
 	cy := c.cycle
 	if e.Err != nil {
-		if errors.Is(e.Err, api.ErrNotFound) {
+		switch {
+		case errors.Is(e.Err, api.ErrNotFound):
 			e.Err = api.ErrNoAccess
+		case errors.Is(e.Err, api.ErrOffline):
+			c.portion = max(1, c.portion/4) // a slow line gets through with less at a time
 		}
 		return c.end(now, e.Err)
 	}

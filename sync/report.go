@@ -198,6 +198,7 @@ func (c *Core) finish(now time.Time, err error) Effect {
 	}
 	if err == nil {
 		c.wait.Reset()
+		c.portion = receiveKeys
 	}
 	return nil
 }

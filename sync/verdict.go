@@ -9,6 +9,26 @@ import (
 	"github.com/teammem/teammemd/internal/planted"
 )
 
+// verdict remembers what the server refused, so that the same content is not
+// sent again and again.
+type verdict struct {
+	sum   api.Checksum
+	held  Held
+	until time.Time
+}
+
+// verdictHolds is how long what was refused is not sent again by itself, before
+// jitter.
+const verdictHolds = 10 * time.Minute
+
+// standing returns the verdict on a content, if it still counts. Its cause may be
+// gone, as a twin that was retired: a cycle that finds the server changed by
+// others tries again, unless it was refused a moment ago.
+func (c *Core) standing(now time.Time, key api.Key, sum api.Checksum) (verdict, bool) {
+	past, ok := c.refused[key]
+	return past, ok && past.sum == sum && (!c.cycle.moved || now.Before(past.until))
+}
+
 // sendFailed sorts out a batch that was not accepted. Whatever the server
 // objects to is held by itself; the rest goes on.
 func (c *Core) sendFailed(now time.Time, err error) Effect {
@@ -110,5 +130,5 @@ func (c *Core) holdRefused(o api.Outgoing, refusal *api.Error) {
 		}
 	}
 	c.cycle.held[o.Key] = held
-	c.refused[o.Key] = verdict{o.Sum, held}
+	c.refused[o.Key] = verdict{o.Sum, held, c.cycle.begun.Add(c.jitter(verdictHolds))}
 }
