@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 )
 
 // Glance reads the directory and returns the report with what waits here by now.
@@ -39,17 +40,21 @@ func (e *Engine) glance(ctx context.Context, core *Core) {
 	report := core.Report()
 	if core.Idle() {
 		snapshot, err := e.opts.Tree.Snapshot(ctx, api.Reading{Settle: core.timing.settle()})
-		report = core.glance(snapshot, err)
+		report = core.Glance(snapshot, err)
 	}
 	for _, seen := range asking {
 		seen <- report
 	}
 }
 
-// glance is the last report, with what a reading found to differ from what both
-// sides had last.
-func (c *Core) glance(snapshot api.Snapshot, err error) Report {
+// Glance returns the report of the last cycle, with what a reading of the
+// directory since found to differ from what both sides had last. It changes
+// nothing. Call it while the core is idle.
+func (c *Core) Glance(snapshot api.Snapshot, err error) Report {
 	r := c.Report()
+	if planted.In(planted.StaleStatus) {
+		return r
+	}
 	if err != nil {
 		if errors.Is(err, api.ErrRootMissing) && r.Word == InSync {
 			r.Word, r.Err = RootMissing, err

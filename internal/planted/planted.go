@@ -67,6 +67,8 @@ const (
 	NotFoundIsEmpty Bug = "not-found-is-empty"
 	// FalseInSync: the state says in sync while something is pending.
 	FalseInSync Bug = "false-in-sync"
+	// StaleStatus: the status knows only what the last cycle saw.
+	StaleStatus Bug = "stale-status"
 	// Rewrites: identical content is written again.
 	Rewrites Bug = "rewrites"
 	// NoMaxWait: constant writing delays a push for ever.
@@ -78,6 +80,6 @@ func Bugs() []Bug {
 	return []Bug{
 		OverflowIgnored, NotRearmed, NoPrecondition, StateFirst, RenameOver, OtherBuffer, SignedOutDrops, CopyInTree,
 		PullFirst, AbsenceDeletes, UnknownDropped, TornRead, NoFsync, LooseBase, StateNotDurable, TombIgnored, BackupAccepted,
-		VerdictBlocks, BatchUnbounded, GivesUp, EmptySent, NotFoundIsEmpty, FalseInSync, Rewrites, NoMaxWait,
+		VerdictBlocks, BatchUnbounded, GivesUp, EmptySent, NotFoundIsEmpty, FalseInSync, StaleStatus, Rewrites, NoMaxWait,
 	}
 }

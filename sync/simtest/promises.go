@@ -261,8 +261,17 @@ func (w *World) isWhole(content text) bool {
 // promiseInSyncIsTrue is invariant 12: a client says that it is in sync only
 // when it is, unless something moved since it looked.
 func promiseInSyncIsTrue(m *machine, report teamsync.Report) error {
+	if m.edits != m.referee.edits {
+		return nil
+	}
+	return promiseStatusIsTrue(m, report)
+}
+
+// promiseStatusIsTrue is the same of what status says, which looks at the
+// directory: what moved there is no excuse.
+func promiseStatusIsTrue(m *machine, report teamsync.Report) error {
 	r := &m.referee
-	moved := m.edits != r.edits || m.w.server.changes-r.changes != r.mine
+	moved := m.w.server.changes-r.changes != r.mine
 	if report.Word != teamsync.InSync || moved || r.misled || m.root != present {
 		return nil
 	}

@@ -123,6 +123,13 @@ func TestEachPromiseCanFail(t *testing.T) {
 			func(w *World) { w.file(0, 0).text = textOf("unseen\n") },
 		},
 		{
+			"12: status", func(w *World) error { return promiseStatusIsTrue(w.machines[0], w.machines[0].core.Report()) },
+			func(w *World) {
+				w.file(0, 0).text = textOf("unseen\n")
+				w.machines[0].edits++
+			},
+		},
+		{
 			"scan first", func(w *World) error { return promiseScanFirst(&referee{scanned: w.server.version > 0}) },
 			func(w *World) { w.server.version = 0 },
 		},

@@ -13,7 +13,7 @@ type Stats struct {
 	Kills, Crashes                            int // of a process; of a machine's power
 	Cycles, Effects, Messages                 int
 	Pushes, Staged, Copies, Conflicts, Merges int
-	Storms                                    int            // of writes, that were judged
+	Storms, Glances                           int            // of writes, and at the status, that were judged
 	InTime, Later                             int            // clients that were judged by the words of invariant 3, and later
 	Faults                                    map[string]int // that were met, by kind
 	Longest                                   int            // effects of one history
@@ -46,6 +46,7 @@ func (s *Stats) Add(o Stats) {
 	s.InTime += o.InTime
 	s.Later += o.Later
 	s.Storms += o.Storms
+	s.Glances += o.Glances
 	for name, n := range o.Faults {
 		if s.Faults == nil {
 			s.Faults = map[string]int{}
@@ -62,7 +63,7 @@ func (s *Stats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d histories, %d operations (%d in the midst of work), %d kills, %d power losses, %d conflicts, %d merges, %d saved copies, ",
 		s.Histories, s.Operations, s.Ambushes, s.Kills, s.Crashes, s.Conflicts, s.Merges, s.Copies)
-	fmt.Fprintf(&b, "%d clients settled within debounce and two polls, %d waited by a rule, %d storms of writes, ", s.InTime, s.Later, s.Storms)
+	fmt.Fprintf(&b, "%d clients settled within debounce and two polls, %d waited by a rule, %d storms of writes, %d glances at the status, ", s.InTime, s.Later, s.Storms, s.Glances)
 	fmt.Fprintf(&b, "%d cycles, %d effects, %d messages of which %d pushes, longest history: seed %d with %d effects; faults met:",
 		s.Cycles, s.Effects, s.Messages, s.Pushes, s.LongestSeed, s.Longest)
 	for _, name := range slices.Sorted(maps.Keys(s.Faults)) {

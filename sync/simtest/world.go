@@ -118,6 +118,7 @@ func (w *World) Run() error {
 			}
 			w.machines[w.rand.IntN(len(w.machines))].turn()
 		}
+		w.glance()
 		if w.broken != nil {
 			return w.broken
 		}

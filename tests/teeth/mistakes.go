@@ -113,6 +113,9 @@ var mistakes = []mistake{
 	{planted.FalseInSync, "the status says in sync while an edit waits", []guard{
 		{sim, "Histories"}, {core, "InSyncIsTheTruth"},
 	}},
+	{planted.StaleStatus, "the status says in sync while an edit has not settled", []guard{
+		{sim, "Histories"}, {core, "GlanceSees"},
+	}},
 	{planted.Rewrites, "every pull makes old memories look fresh", []guard{
 		{memdir, "Place$"},
 	}},
