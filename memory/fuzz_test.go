@@ -24,37 +24,29 @@ func FuzzMerge(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2])
 	}
 	f.Fuzz(func(t *testing.T, base, mine, theirs string) {
-		checkPlain(t, base, mine, theirs)
-		index := parse("MEMORY.md")
-		got, clean := memory.Merge(index, base, mine, theirs)
-		if !clean {
-			t.Fatal("an index does not merge")
-		}
+		three := sides{base, mine, theirs}
+		three.checkNote(t)
+		got := three.mergeIndex(t, "MEMORY.md")
 		for _, line := range append(fileLines(mine), fileLines(theirs)...) {
 			line = strings.TrimRight(line, " \t\r")
 			if strings.HasPrefix(line, "- ") && !strings.Contains(base, line) && !strings.Contains(got, line) {
 				t.Fatalf("the added entry %q is not in %q", line, got)
 			}
 		}
-		memory.MergeWithoutBase(index, mine, theirs)
+		memory.MergeWithoutBase(parse("MEMORY.md"), mine, theirs)
 		if diff := memory.Unified("old", "new", base, mine); (diff == "") != (base == mine) {
 			t.Fatalf("diff of %q and %q: %q", base, mine, diff)
 		}
 	})
 }
 
-func checkPlain(t *testing.T, base, mine, theirs string) {
+func (s sides) checkNote(t *testing.T) {
 	t.Helper()
-	note := parse("a.md")
-	got, clean := memory.Merge(note, base, mine, theirs)
-	back, also := memory.Merge(note, base, theirs, mine)
-	if got != back || clean != also {
-		t.Fatalf("%q, %t; the other way round %q, %t", got, clean, back, also)
-	}
-	if !clean && (base == mine || base == theirs || mine == theirs) {
+	_, clean := s.mergeNote(t)
+	if !clean && (s.base == s.mine || s.base == s.theirs || s.mine == s.theirs) {
 		t.Fatal("a merge with an unchanged side is not clean")
 	}
-	marked := memory.Marked(base, mine, theirs)
+	marked := memory.Marked(s.base, s.mine, s.theirs)
 	if !clean && strings.Count(marked, "\n=======") == 0 {
 		t.Fatalf("no marks in %q", marked)
 	}

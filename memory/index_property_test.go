@@ -19,24 +19,18 @@ var indexWords = []string{
 // lines of the three texts alone.
 func TestIndexKeepsAndHonours(t *testing.T) {
 	t.Parallel()
-	key := parse("notes/MEMORY.md")
 	rapid.Check(t, func(t *rapid.T) {
-		base, mine, theirs := files(t, indexWords)
-		b, m, s := fileLines(base), fileLines(mine), fileLines(theirs)
-		got, clean := memory.Merge(key, base, mine, theirs)
-		if !clean {
-			t.Fatal("an index does not merge")
-		}
-		if one, clean := memory.Merge(key, base, mine, base); one != mine || !clean {
-			t.Fatalf("a merge with the base is %q, %t", one, clean)
-		}
-		back, _ := memory.Merge(key, base, theirs, mine)
+		three := drawSides(t, indexWords)
+		base, mine, theirs := three.base, three.mine, three.theirs
+		got := three.mergeIndex(t, "notes/MEMORY.md")
+		back := sides{base, theirs, mine}.mergeIndex(t, "notes/MEMORY.md")
 		if !slices.Equal(sorted(got), sorted(back)) {
 			t.Fatalf("merged the other way round: %q and %q", got, back)
 		}
 		if mine == theirs || mine == base || theirs == base {
 			return
 		}
+		b, m, s := three.lines()
 		lines := fileLines(got)
 		for _, line := range slices.Concat(b, m, s) {
 			if line != "" {
@@ -74,7 +68,8 @@ func TestUnionKeepsAll(t *testing.T) {
 	t.Parallel()
 	key := parse("MEMORY.md")
 	rapid.Check(t, func(t *rapid.T) {
-		_, mine, theirs := files(t, indexWords)
+		three := drawSides(t, indexWords)
+		mine, theirs := three.mine, three.theirs
 		got, clean := memory.MergeWithoutBase(key, mine, theirs)
 		if want := sorted(mine + "\n" + theirs); !clean || !slices.Equal(sorted(got), want) {
 			t.Fatalf("clean %t, %q of %q and %q", clean, got, mine, theirs)

@@ -10,23 +10,6 @@ import (
 	"github.com/teammem/teammemd/memory"
 )
 
-// parse is ParseKey for names that are known to be right.
-func parse(name string) api.Key {
-	key, err := api.ParseKey(name)
-	if err != nil {
-		panic(err)
-	}
-	return key
-}
-
-// lines makes a text of one line for each word.
-func lines(words string) string {
-	if words == "" {
-		return ""
-	}
-	return strings.ReplaceAll(words, " ", "\n") + "\n"
-}
-
 func TestMergeWithAnUnchangedSide(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a.md", "MEMORY.md"} {

@@ -55,7 +55,8 @@ func TestUnified(t *testing.T) {
 func TestUnifiedApplies(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		before, after, _ := files(t, plain)
+		drawn := drawSides(t, plain)
+		before, after := drawn.base, drawn.mine
 		diff := memory.Unified("old", "new", before, after)
 		got, err := apply(before, diff)
 		if err != nil || got != after {

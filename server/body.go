@@ -194,7 +194,7 @@ func isText(raw []byte) bool {
 	return true
 }
 
-// escapedUnit returns the UTF-16 unit of \uXXXX at the start of raw, or -1.
+// escapedUnit returns the UTF-16 unit of an escape (\u and four digits) at the start of raw, or -1.
 func escapedUnit(raw []byte) int {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return -1

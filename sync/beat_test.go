@@ -31,9 +31,7 @@ func TestF30BeatTellsHungFromIdle(t *testing.T) {
 			t.Errorf("an idle engine beats after %s, %v", took, err)
 		}
 		hold := make(chan struct{})
-		r.remote.mu.Lock()
-		r.remote.before = func(string, api.Batch) error { <-hold; return nil }
-		r.remote.mu.Unlock()
+		r.remote.meet(func(string, api.Batch) error { <-hold; return nil })
 		r.engine.Hint(false, false)
 		synctest.Wait()
 		if took, err := beat(time.Minute); took != time.Minute || !errors.Is(err, context.DeadlineExceeded) {

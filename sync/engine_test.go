@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,18 +29,13 @@ func TestOneCycleBothWays(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("mine.md", "mine")
 		r.remote.set("theirs.md", "theirs")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		got := r.sync(t, teamsync.Mode{})
 		if got.Word != teamsync.InSync || got.Sent != 1 || got.Received != 1 || got.Pending != 0 || got.Err != nil {
 			t.Errorf("report %+v", got)
 		}
-		if content, _ := r.tree.read("theirs.md"); content != "theirs" {
-			t.Errorf("theirs.md has %q", content)
-		}
-		if content, _ := r.remote.get("mine.md"); content != "mine" {
-			t.Errorf("the server's mine.md has %q", content)
-		}
+		r.tree.want("after a cycle", "theirs.md", "theirs")
+		r.remote.want("after a cycle", "mine.md", "mine")
 		if again := r.sync(t, teamsync.Mode{}); again.Sent+again.Received != 0 || again.Unchanged != 2 {
 			t.Errorf("the second cycle: %+v", again)
 		}
@@ -55,8 +51,7 @@ func TestModes(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("mine.md", "mine")
 		r.remote.set("theirs.md", "theirs")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		if got := r.sync(t, teamsync.Mode{DryRun: true}); got.Sent != 1 || got.Received != 1 || len(r.remote.pushes) != 0 {
 			t.Errorf("dry run: %+v, %d pushes", got, len(r.remote.pushes))
 		}
@@ -77,8 +72,7 @@ func TestConflictKeepsBothTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "base")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		r.sync(t, teamsync.Mode{})
 		r.tree.write("a.md", "mine")
 		r.remote.set("a.md", "theirs")
@@ -86,12 +80,8 @@ func TestConflictKeepsBothTexts(t *testing.T) {
 		if len(got.Conflicts) != 1 || got.Conflicts[0].Key.String() != "a.md" || got.Received != 1 || got.Sent != 0 {
 			t.Errorf("report %+v", got)
 		}
-		if content, _ := r.tree.read("a.md"); content != "theirs" {
-			t.Errorf("a.md has %q, want the server's text", content)
-		}
-		if copies := r.state.copies(); len(copies) != 1 || copies[0].Content != "mine" || copies[0].Why != "conflict" {
-			t.Errorf("saved copies %+v", copies)
-		}
+		r.tree.want("in conflict", "a.md", "theirs")
+		r.state.wantCopy("mine", "conflict")
 	})
 }
 
@@ -100,8 +90,7 @@ func TestDeletionIsRestoredAfterTheDebounce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "text")
-		stop := r.start(t, nil)
-		defer stop()
+		r.start(t, nil)
 		synctest.Wait()
 		r.tree.remove("a.md")
 		r.engine.Hint(false, false)
@@ -110,9 +99,7 @@ func TestDeletionIsRestoredAfterTheDebounce(t *testing.T) {
 			t.Fatal("restored at once: an editor's rename would be disturbed")
 		}
 		pass(3 * time.Second)
-		if content, _ := r.tree.read("a.md"); content != "text" {
-			t.Errorf("a.md has %q after the debounce, want it restored", content)
-		}
+		r.tree.want("after the debounce", "a.md", "text")
 		if report := r.engine.Report(); report.Restored != 1 {
 			t.Errorf("report %+v", report)
 		}
@@ -126,8 +113,7 @@ func TestSecretsStayAndOthersGo(t *testing.T) {
 		r.tree.write("a.md", "fine")
 		r.tree.write("b.md", "line one\nhush hush")
 		r.tree.write("c.md", "\x00binary")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		got := r.sync(t, teamsync.Mode{})
 		if got.Sent != 1 || len(got.Held) != 2 {
 			t.Fatalf("report %+v", got)
@@ -143,9 +129,7 @@ func TestSecretsStayAndOthersGo(t *testing.T) {
 		if got := r.sync(t, teamsync.Mode{}); len(got.Held) != 2 {
 			t.Errorf("report %+v", got)
 		}
-		if content, _ := r.tree.read("b.md"); content != "line one\nhush hush" {
-			t.Errorf("b.md has %q", content)
-		}
+		r.tree.want("held, and changed on the server", "b.md", "line one\nhush hush")
 	})
 }
 
@@ -154,8 +138,7 @@ func TestSecretOnTheServerIsNotHandedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.remote.set("a.md", "hush")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		for range 2 {
 			got := r.sync(t, teamsync.Mode{})
 			if len(got.Held) != 1 || got.Held[0].Reason != api.HeldSecretOnServer || got.Received != 0 {
@@ -175,8 +158,7 @@ func TestRetiredKeys(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("same.md", "text")
 		r.tree.write("edited.md", "text")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		r.sync(t, teamsync.Mode{})
 		r.remote.forget("same.md")
 		r.remote.forget("edited.md")
@@ -188,9 +170,7 @@ func TestRetiredKeys(t *testing.T) {
 		if _, here := r.tree.read("same.md"); here {
 			t.Error("a retired file is still here")
 		}
-		if copies := r.state.copies(); len(copies) != 1 || copies[0].Why != "retired" {
-			t.Errorf("saved copies %+v", copies)
-		}
+		r.state.wantCopy("text", "retired")
 		r.tree.write("same.md", "text") // it comes back, as from a backup
 		if got := r.sync(t, teamsync.Mode{}); len(r.remote.pushes) != 1 || got.Sent != 0 {
 			t.Errorf("a retired file was resurrected: %+v", got)
@@ -201,23 +181,9 @@ func TestRetiredKeys(t *testing.T) {
 func TestVerdictsAreIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		tests := map[string]func(batch api.Batch) error{
-			"named": func(batch api.Batch) error {
-				for _, o := range batch.Entries {
-					if strings.Contains(o.Content, "poison") {
-						return &api.Error{Err: api.ErrSecretFound, Details: api.Details{Findings: []api.Finding{{Key: o.Key.String(), Line: 1, Rule: "r", Reason: "why"}}}}
-					}
-				}
-				return nil
-			},
-			"unnamed": func(batch api.Batch) error {
-				for _, o := range batch.Entries {
-					if strings.Contains(o.Content, "poison") {
-						return &api.Error{Err: api.ErrBadRequest, Message: "no"}
-					}
-				}
-				return nil
-			},
+		tests := map[string]error{
+			"named":   &api.Error{Err: api.ErrSecretFound, Details: api.Details{Findings: []api.Finding{{Key: "n/150.md", Line: 1, Rule: "r", Reason: "why"}}}},
+			"unnamed": &api.Error{Err: api.ErrBadRequest, Message: "no"},
 		}
 		for name, verdict := range tests {
 			r := newRig(t)
@@ -231,9 +197,12 @@ func TestVerdictsAreIsolated(t *testing.T) {
 					return nil
 				}
 				calls++
-				return verdict(batch)
+				if slices.ContainsFunc(batch.Entries, func(o api.Outgoing) bool { return o.Content == "poison" }) {
+					return verdict
+				}
+				return nil
 			}
-			stop := r.start(t, onDemand)
+			r.start(t, onDemand)
 			got := r.sync(t, teamsync.Mode{})
 			if got.Sent != 299 || len(got.Held) != 1 || got.Held[0].Reason != api.HeldRefusedByServer || got.Held[0].Path != "n/150.md" {
 				t.Errorf("%s: report %+v", name, got)
@@ -241,7 +210,6 @@ func TestVerdictsAreIsolated(t *testing.T) {
 			if calls > 25 {
 				t.Errorf("%s: %d pushes to isolate one key of 300", name, calls)
 			}
-			stop()
 		}
 	})
 }
@@ -251,8 +219,7 @@ func TestLostRaceIsPlannedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "base")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		r.sync(t, teamsync.Mode{})
 		r.tree.write("a.md", "mine")
 		raced := false
@@ -267,9 +234,7 @@ func TestLostRaceIsPlannedAgain(t *testing.T) {
 		if !raced || len(got.Conflicts) != 1 || got.Word != teamsync.InSync {
 			t.Errorf("report %+v", got)
 		}
-		if content, _ := r.tree.read("a.md"); content != "theirs, a moment earlier" {
-			t.Errorf("a.md has %q", content)
-		}
+		r.tree.want("after a lost race", "a.md", "theirs, a moment earlier")
 	})
 }
 
@@ -278,8 +243,7 @@ func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "text")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		r.sync(t, teamsync.Mode{})
 		r.tree.write("a.md", "edited")
 		for _, tt := range []struct {
@@ -318,14 +282,8 @@ func TestReaderStillReceives(t *testing.T) {
 		r := newRig(t)
 		r.remote.set("theirs.md", "theirs")
 		r.tree.write("mine.md", "mine")
-		r.remote.before = func(call string, _ api.Batch) error {
-			if call == "push" {
-				return api.Errorf(api.ErrForbidden, "this token only reads")
-			}
-			return nil
-		}
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.remote.fail("push", api.Errorf(api.ErrForbidden, "this token only reads"))
+		r.start(t, onDemand)
 		got := r.sync(t, teamsync.Mode{})
 		if got.Received != 1 || got.Word != teamsync.NoAccess || !errors.Is(got.Err, api.ErrForbidden) {
 			t.Errorf("report %+v", got)
@@ -340,8 +298,7 @@ func TestServerSetBackStopsEverything(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				r.tree.write("a.md", "old")
-				stop := r.start(t, onDemand)
-				defer stop()
+				r.start(t, onDemand)
 				r.sync(t, teamsync.Mode{})
 				r.tree.write("a.md", "new")
 				r.sync(t, teamsync.Mode{})
@@ -357,17 +314,13 @@ func TestServerSetBackStopsEverything(t *testing.T) {
 				if got := r.sync(t, teamsync.Mode{}); got.Word != teamsync.InSync {
 					t.Fatalf("after the word of a person: %+v", got)
 				}
-				content, _ := r.tree.read("a.md")
-				theirs, _ := r.remote.get("a.md")
 				switch how {
 				case teamsync.Reupload:
-					if content != "new" || theirs != "new" {
-						t.Errorf("a.md has %q here and %q there", content, theirs)
-					}
+					r.tree.want("after the word of a person", "a.md", "new")
+					r.remote.want("after the word of a person", "a.md", "new")
 				case teamsync.AcceptServer:
-					if copies := r.state.copies(); content != "old" || len(copies) != 1 || copies[0].Content != "new" {
-						t.Errorf("a.md has %q, saved copies %+v", content, copies)
-					}
+					r.tree.want("after the word of a person", "a.md", "old")
+					r.state.wantCopy("new", "conflict")
 				}
 			})
 		})
@@ -378,20 +331,15 @@ func TestDaemonHearsAndTells(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		stop := r.start(t, nil)
-		defer stop()
+		r.start(t, nil)
 		synctest.Wait()
 		r.remote.set("theirs.md", "1")
 		synctest.Wait()
-		if content, _ := r.tree.read("theirs.md"); content != "1" {
-			t.Errorf("a notice did not pull: %q", content)
-		}
+		r.tree.want("after a notice", "theirs.md", "1")
 		r.tree.write("mine.md", "2")
 		r.engine.Hint(false, false)
 		synctest.Wait()
-		if content, _ := r.remote.get("mine.md"); content != "2" {
-			t.Errorf("a hint did not push: %q", content)
-		}
+		r.remote.want("after a hint", "mine.md", "2")
 		looks := r.remote.looks
 		pass(time.Minute)
 		if r.remote.looks != looks {
@@ -404,8 +352,7 @@ func TestBusyFilesAreReadAsTheyAre(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		stop := r.start(t, nil)
-		defer stop()
+		r.start(t, nil)
 		synctest.Wait()
 		for _, busy := range []bool{false, true, false} {
 			r.engine.Hint(false, busy)
@@ -421,20 +368,12 @@ func TestPollsWithoutNotices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.remote.before = func(call string, _ api.Batch) error {
-			if call == "follow" {
-				return api.ErrNotFound
-			}
-			return nil
-		}
-		stop := r.start(t, nil)
-		defer stop()
+		r.remote.fail("follow", api.ErrNotFound)
+		r.start(t, nil)
 		synctest.Wait()
 		r.remote.set("theirs.md", "1")
 		pass(40 * time.Second)
-		if content, _ := r.tree.read("theirs.md"); content != "1" {
-			t.Errorf("no poll within 40 s: %q", content)
-		}
+		r.tree.want("after 40 s, and a poll", "theirs.md", "1")
 	})
 }
 
@@ -446,9 +385,7 @@ func TestStopPushesWhatIsHere(t *testing.T) {
 		synctest.Wait()
 		r.tree.write("late.md", "a moment before the end")
 		stop()
-		if content, _ := r.remote.get("late.md"); content == "" {
-			t.Error("the last edit was not pushed")
-		}
+		r.remote.want("after the end", "late.md", "a moment before the end")
 	})
 }
 
@@ -484,9 +421,7 @@ func TestMonthOffline(t *testing.T) {
 		if got := r.engine.Report(); got.Word != teamsync.Offline || got.Pending != 180 || got.NextRetry.IsZero() {
 			t.Errorf("report %+v", got)
 		}
-		r.remote.mu.Lock()
-		r.remote.before = nil
-		r.remote.mu.Unlock()
+		r.remote.meet(nil)
 		pass(6 * time.Minute)
 		if got := r.engine.Report(); got.Word != teamsync.InSync || len(r.remote.live) != 180 {
 			t.Errorf("after the server came back: %+v, %d entries", got, len(r.remote.live))

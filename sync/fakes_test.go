@@ -69,6 +69,14 @@ func (f *tree) read(name string) (string, bool) {
 	return content, ok
 }
 
+// want checks the text of a file.
+func (f *tree) want(when, name, content string) {
+	f.t.Helper()
+	if got, here := f.read(name); !here || got != content {
+		f.t.Errorf("%s: %s has %q here, want %q", when, name, got, content)
+	}
+}
+
 func (f *tree) Snapshot(_ context.Context, how api.Reading) (api.Snapshot, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -172,6 +180,14 @@ func (s *state) copies() []api.SavedCopy {
 	return slices.Clone(s.saved)
 }
 
+// wantCopy checks that there is one saved copy, and which.
+func (s *state) wantCopy(content, why string) {
+	s.t.Helper()
+	if copies := s.copies(); len(copies) != 1 || copies[0].Content != content || copies[0].Why != why {
+		s.t.Errorf("saved copies %+v, want %q alone, as %s", copies, content, why)
+	}
+}
+
 func (s *state) Load(context.Context) (api.Memory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,6 +288,31 @@ func (r *remote) get(name string) (string, bool) {
 	defer r.mu.Unlock()
 	content, ok := r.live[key(r.t, name)]
 	return content, ok
+}
+
+// want checks the text of an entry.
+func (r *remote) want(when, name, content string) {
+	r.t.Helper()
+	if got, there := r.get(name); !there || got != content {
+		r.t.Errorf("%s: %s has %q on the server, want %q", when, name, got, content)
+	}
+}
+
+// meet sets what calls meet before they are answered, nil for nothing.
+func (r *remote) meet(before func(call string, batch api.Batch) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.before = before
+}
+
+// fail makes one kind of calls fail.
+func (r *remote) fail(call string, err error) {
+	r.meet(func(now string, _ api.Batch) error {
+		if now == call {
+			return err
+		}
+		return nil
+	})
 }
 
 func (r *remote) Hashes(context.Context, api.Checksum) (*api.View, error) {
@@ -386,7 +427,8 @@ func newRig(t *testing.T) *rig {
 	return &rig{tree: f, state: s, remote: r}
 }
 
-// start runs an engine until the returned function ends it and waits.
+// start runs an engine until the test ends, or the returned function ends it and
+// waits.
 func (r *rig) start(t *testing.T, change func(*teamsync.Options)) (stop func()) {
 	t.Helper()
 	opts := teamsync.Options{Tree: r.tree, Disk: r.tree, Remote: r.remote, State: r.state, Guard: guards{}, Seed: 1}
@@ -397,12 +439,14 @@ func (r *rig) start(t *testing.T, change func(*teamsync.Options)) (stop func()) 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.engine.Run(ctx) }()
-	return func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("Run: %v", err)
 		}
-	}
+	})
+	t.Cleanup(stop)
+	return stop
 }
 
 func (r *rig) sync(t *testing.T, mode teamsync.Mode) teamsync.Report {

@@ -40,18 +40,18 @@ const (
 )
 
 // divided is a rig on which both sides have edited a text that both had.
-func divided(t *testing.T, change func(*teamsync.Options), mine, theirs string) (*rig, *texts, func()) {
+func divided(t *testing.T, change func(*teamsync.Options), mine, theirs string) (*rig, *texts) {
 	t.Helper()
 	r, x := newRig(t), &texts{t, map[api.Checksum]string{}}
 	r.tree.write("a.md", poem)
-	stop := r.start(t, func(o *teamsync.Options) {
+	r.start(t, func(o *teamsync.Options) {
 		o.OnDemand, o.Texts = true, x
 		change(o)
 	})
 	r.sync(t, teamsync.Mode{})
 	r.tree.write("a.md", mine)
 	r.remote.set("a.md", theirs)
-	return r, x, stop
+	return r, x
 }
 
 func merging(o *teamsync.Options) { o.Merge = true }
@@ -59,30 +59,23 @@ func merging(o *teamsync.Options) { o.Merge = true }
 func TestEditsThatDoNotOverlapAreMerged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, _, stop := divided(t, merging, mine, theirs)
-		defer stop()
+		r, _ := divided(t, merging, mine, theirs)
 		r.tree.merges = map[string]string{both: theirs}
 		got := r.sync(t, teamsync.Mode{})
 		if got.Word != teamsync.InSync || len(got.Conflicts) != 0 {
 			t.Errorf("report %+v, want in sync without a conflict", got)
 		}
-		here, _ := r.tree.read("a.md")
-		there, _ := r.remote.get("a.md")
-		if here != both || there != both {
-			t.Errorf("here %q, on the server %q, want %q on both", here, there, both)
-		}
+		r.tree.want("merged", "a.md", both)
+		r.remote.want("merged", "a.md", both)
 		// The merge displaced a text that only this machine had.
-		if copies := r.state.copies(); len(copies) != 1 || copies[0].Content != mine || copies[0].Why != "merged" {
-			t.Errorf("saved copies %+v", copies)
-		}
+		r.state.wantCopy(mine, "merged")
 	})
 }
 
 func TestEditsThatOverlapStayAConflict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, x, stop := divided(t, merging, mine, "eins\ntwo\nthree\nfour\nfive\nsix\nseven\n")
-		defer stop()
+		r, x := divided(t, merging, mine, "eins\ntwo\nthree\nfour\nfive\nsix\nseven\n")
 		if got := r.sync(t, teamsync.Mode{}); len(got.Conflicts) != 1 {
 			t.Errorf("report %+v, want a conflict", got)
 		}
@@ -99,14 +92,11 @@ func TestEditsThatOverlapStayAConflict(t *testing.T) {
 func TestServerWinsWithoutMerging(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, _, stop := divided(t, func(*teamsync.Options) {}, mine, theirs)
-		defer stop()
+		r, _ := divided(t, func(*teamsync.Options) {}, mine, theirs)
 		if got := r.sync(t, teamsync.Mode{}); len(got.Conflicts) != 1 {
 			t.Errorf("report %+v, want a conflict", got)
 		}
-		if here, _ := r.tree.read("a.md"); here != theirs {
-			t.Errorf("a.md has %q, want the server's text", here)
-		}
+		r.tree.want("in conflict", "a.md", theirs)
 	})
 }
 
@@ -121,10 +111,9 @@ func TestIndexesWithoutABaseAreJoined(t *testing.T) {
 		r.tree.write("a.md", "mine")
 		r.remote.set("MEMORY.md", tests)
 		r.remote.set("a.md", "theirs")
-		stop := r.start(t, func(o *teamsync.Options) {
+		r.start(t, func(o *teamsync.Options) {
 			o.OnDemand, o.Merge, o.Texts = true, true, &texts{t, map[api.Checksum]string{}}
 		})
-		defer stop()
 		got := r.sync(t, teamsync.Mode{})
 		if len(got.Conflicts) != 1 || got.Conflicts[0].Key.String() != "a.md" {
 			t.Errorf("conflicts %+v, want a.md alone", got.Conflicts)
@@ -144,8 +133,7 @@ func TestTextsOfBases(t *testing.T) {
 		r.tree.write("same.md", "same")
 		r.remote.set("same.md", "same")
 		r.remote.set("received.md", "received")
-		stop := r.start(t, func(o *teamsync.Options) { o.OnDemand, o.Texts = true, x })
-		defer stop()
+		r.start(t, func(o *teamsync.Options) { o.OnDemand, o.Texts = true, x })
 		r.sync(t, teamsync.Mode{})
 		for _, text := range []string{"sent", "same", "received"} {
 			if x.kept[api.SumString(text)] != text {

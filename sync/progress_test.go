@@ -24,7 +24,7 @@ func TestProgressOfALongCycle(t *testing.T) {
 			r.remote.set(fmt.Sprintf("theirs-%03d.md", i), "theirs")
 		}
 		var seen []teamsync.Progress
-		stop := r.start(t, func(o *teamsync.Options) {
+		r.start(t, func(o *teamsync.Options) {
 			o.OnDemand = true
 			o.Changed = func() {
 				now := r.engine.Report().Progress
@@ -33,7 +33,6 @@ func TestProgressOfALongCycle(t *testing.T) {
 				}
 			}
 		})
-		defer stop()
 		r.sync(t, teamsync.Mode{})
 		synctest.Wait()
 		if len(seen) < 5 || seen[0] != (teamsync.Progress{}) || seen[len(seen)-1] != (teamsync.Progress{}) {
@@ -61,14 +60,8 @@ func TestReportNamesTheFirstThatWait(t *testing.T) {
 				for _, name := range []string{"g.md", "c.md", "a.md", "f.md", "b.md", "e.md", "d.md"} {
 					r.tree.write(name, name)
 				}
-				r.remote.before = func(now string, _ api.Batch) error {
-					if now == call {
-						return api.ErrOffline
-					}
-					return nil
-				}
-				stop := r.start(t, onDemand)
-				defer stop()
+				r.remote.fail(call, api.ErrOffline)
+				r.start(t, onDemand)
 				got := r.sync(t, teamsync.Mode{})
 				var names []string
 				for _, key := range got.Waiting {
@@ -77,7 +70,7 @@ func TestReportNamesTheFirstThatWait(t *testing.T) {
 				if diff := cmp.Diff([]string{"a.md", "b.md", "c.md", "d.md", "e.md"}, names); diff != "" || got.Pending != 7 {
 					t.Errorf("%d wait (-want +got):\n%s", got.Pending, diff)
 				}
-				r.remote.before = nil
+				r.remote.meet(nil)
 				if got := r.sync(t, teamsync.Mode{}); got.Pending != 0 || !slices.Equal(got.Waiting, []api.Key{}) && got.Waiting != nil {
 					t.Errorf("%d wait, %v", got.Pending, got.Waiting)
 				}

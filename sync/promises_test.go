@@ -31,8 +31,7 @@ func TestJudgedBytesAreSent(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "clean")
 		guard := meddler{meddle: func(string) { r.tree.write("a.md", "hush now") }}
-		stop := r.start(t, func(o *teamsync.Options) { o.OnDemand, o.Guard = true, guard })
-		defer stop()
+		r.start(t, func(o *teamsync.Options) { o.OnDemand, o.Guard = true, guard })
 		got := r.sync(t, teamsync.Mode{})
 		for _, batch := range r.remote.pushes {
 			for _, o := range batch.Entries {
@@ -41,9 +40,7 @@ func TestJudgedBytesAreSent(t *testing.T) {
 				}
 			}
 		}
-		if content, _ := r.remote.get("a.md"); content != "clean" {
-			t.Errorf("the server has %q, want the text that was judged", content)
-		}
+		r.remote.want("what was judged", "a.md", "clean")
 		if got.Sent != 1 {
 			t.Errorf("report %+v", got)
 		}
@@ -64,18 +61,13 @@ func TestEditsOfTheAbsenceAreSeenFirst(t *testing.T) {
 		r.tree.write("alone.md", "mine")
 		r.tree.write("both.md", "mine")
 		r.remote.set("both.md", "theirs")
-		stop = r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		got := r.sync(t, teamsync.Mode{})
-		if content, _ := r.remote.get("alone.md"); content != "mine" {
-			t.Errorf("the first cycle left %q on the server, want the edit", content)
-		}
+		r.remote.want("after the first cycle", "alone.md", "mine")
 		if len(got.Conflicts) != 1 || got.Conflicts[0].Key.String() != "both.md" {
 			t.Errorf("conflicts %+v, want one about both.md", got.Conflicts)
 		}
-		if copies := r.state.copies(); len(copies) != 1 || copies[0].Content != "mine" || copies[0].Why != "conflict" {
-			t.Errorf("saved copies %+v", copies)
-		}
+		r.state.wantCopy("mine", "conflict")
 	})
 }
 
@@ -86,23 +78,18 @@ func TestEmptiedFileWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("a.md", "text")
-		stop := r.start(t, nil)
-		defer stop()
+		r.start(t, nil)
 		synctest.Wait()
 		r.tree.write("a.md", "")
 		r.engine.Hint(false, false)
 		pass(59 * time.Second)
-		if content, _ := r.remote.get("a.md"); content != "text" {
-			t.Errorf("the server has %q after 59 s, want the text", content)
-		}
+		r.remote.want("empty for 59 s", "a.md", "text")
 		report := r.engine.Report()
 		if len(report.Held) != 1 || report.Held[0].Reason != api.HeldEmpty {
 			t.Errorf("held %+v, want the empty file", report.Held)
 		}
 		pass(5 * time.Second)
-		if content, _ := r.remote.get("a.md"); content != "" {
-			t.Errorf("the server has %q after a minute, want nothing", content)
-		}
+		r.remote.want("empty for a minute", "a.md", "")
 	})
 }
 
@@ -113,8 +100,7 @@ func TestInSyncIsTheTruth(t *testing.T) {
 		r := newRig(t)
 		r.tree.write("mine.md", "mine")
 		r.remote.set("theirs.md", "theirs")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		for _, test := range []struct {
 			mode teamsync.Mode
 			want teamsync.Word

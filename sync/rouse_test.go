@@ -30,8 +30,7 @@ func TestF18Rouse(t *testing.T) {
 				}
 				return nil
 			}
-			stop := r.start(t, func(o *teamsync.Options) { o.Seed = seed + 1 })
-			defer stop()
+			r.start(t, func(o *teamsync.Options) { o.Seed = seed + 1 })
 			pass(3 * time.Hour)
 			if got := r.engine.Report(); got.Word != teamsync.Offline {
 				t.Fatalf("%s without a server", got.Word)
@@ -55,8 +54,7 @@ func TestF18RouseReadsEverything(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		stop := r.start(t, nil)
-		defer stop()
+		r.start(t, nil)
 		synctest.Wait()
 		r.engine.Hint(false, false)
 		synctest.Wait()
@@ -85,8 +83,7 @@ func TestF18RouseObeysTheServer(t *testing.T) {
 			}
 			return &api.Error{Err: api.ErrUnavailable, RetryAfter: time.Minute}
 		}
-		stop := r.start(t, nil)
-		defer stop()
+		r.start(t, nil)
 		synctest.Wait()
 		before := looks.Load()
 		r.engine.Rouse()

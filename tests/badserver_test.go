@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/tests/chaos"
 )
 
 // TestWrongToken uses a token that the server does not know: exit code 4, and
@@ -146,25 +147,25 @@ func TestServerGoneMidway(t *testing.T) {
 			t.Parallel()
 			repo := fmt.Sprintf("acme/broken-%d", budget)
 			token := server.token("w", repo, "writer")
-			w := newWire(t, server.url)
+			proxy := chaos.Start(t, chaos.Options{Target: server.url})
 			a, b := newFastMachine(t, "ada"), newFastMachine(t, "ben")
-			a.enroll(w.url(), token, repo)
-			b.enroll(w.url(), token, repo)
+			a.enroll(proxy.URL(), token, repo)
+			b.enroll(proxy.URL(), token, repo)
 			for key, text := range want {
 				a.write(key, text)
 			}
-			w.breakAfter(budget)
+			proxy.BreakAfter(budget)
 			if o := a.run("sync"); o.code != 75 {
 				t.Errorf("exit code %d, want 75\n%s%s", o.code, o.stdout, o.stderr)
 			} else {
 				complains(t, o, 75)
 			}
-			w.mend()
+			proxy.BreakAfter(-1)
 			if r := a.sync(0); len(r.Conflicts) > 0 || r.Sent+r.Unchanged != len(want) {
 				t.Errorf("afterwards: %d sent, %d unchanged, conflicts %v", r.Sent, r.Unchanged, r.Conflicts)
 			}
 			// The same on the way back.
-			w.breakAfter(2000 + 50*budget)
+			proxy.BreakAfter(2000 + 50*budget)
 			if o := b.run("sync"); o.code != 75 {
 				t.Errorf("receiving: exit code %d, want 75\n%s%s", o.code, o.stdout, o.stderr)
 			}
@@ -173,7 +174,7 @@ func TestServerGoneMidway(t *testing.T) {
 					t.Errorf("a torn file arrived as %q", key)
 				}
 			}
-			w.mend()
+			proxy.BreakAfter(-1)
 			b.sync(0)
 			sameTree(t, "both machines", treeOf(t, a.team), treeOf(t, b.team))
 			sameTree(t, "what was written", want, treeOf(t, b.team))

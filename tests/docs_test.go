@@ -14,9 +14,22 @@ import (
 	"time"
 )
 
-// documents are the files whose command blocks are looked at, patterns from the
-// top of the repository.
-var documents = []string{"*.md", "docs/*.md"}
+// documents are the texts for people at the top of the repository and in docs, by
+// the names of their files.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	texts := make(map[string]string)
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		names, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			texts[name] = textOf(t, name)
+		}
+	}
+	return texts
+}
 
 // block is one fenced "sh" block of a document. Before it stands a comment that
 // says what becomes of it:
@@ -89,30 +102,20 @@ func (b *block) read(mark string) error {
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	ran := 0
-	for _, pattern := range documents {
-		names, err := filepath.Glob(filepath.Join(root, pattern))
+	for name, text := range documents(t) {
+		list, err := blocks(text)
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%s: %v", name, err)
 		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
+		for _, b := range list {
+			if b.run {
+				ran++
 			}
-			list, err := blocks(string(text))
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			for _, b := range list {
-				if b.run {
-					ran++
-				}
-			}
-			t.Run(filepath.Base(name), func(t *testing.T) {
-				t.Parallel()
-				follow(t, name, list)
-			})
 		}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			follow(t, name, list)
+		})
 	}
 	if ran == 0 {
 		t.Error("no document has a block that is run")

@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/teammem/teammemd/internal/nstest"
 )
 
 // TestF13Immutable makes a file immutable with chattr, and another one read-only:
@@ -90,47 +91,16 @@ type cage struct {
 
 func (m *machine) caged(size string) *cage {
 	m.t.Helper()
-	if out, err := namespaced("mount -t tmpfs none /mnt").CombinedOutput(); err != nil {
-		m.t.Skipf("SKIP: no private mounts here: %v %s", err, out)
-	}
-	script := `mount -t tmpfs -o size=` + size + ` none "$MEM"; mount -t tmpfs -o size=` + size + ` none "$STATE"; mkdir "$TEAM"; exec "$BIN" daemon`
-	cmd := namespaced(script)
+	var setup strings.Builder
 	for _, dir := range []string{filepath.Dir(m.team), m.state()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			m.t.Fatal(err)
 		}
+		fmt.Fprintf(&setup, "mount -t tmpfs -o size=%s none '%s'\n", size, dir)
 	}
-	m.extra = []string{"MEM=" + filepath.Dir(m.team), "STATE=" + m.state(), "TEAM=" + m.team, "BIN=" + m.bin}
-	p := m.launch(cmd, "daemon")
-	await(m.t, stopLimit, "the daemon to start", func() bool {
-		if !p.running() {
-			m.t.Fatalf("the daemon ended\n%s", p.talk())
-		}
-		return strings.Contains(p.talk(), "daemon started")
-	})
+	p := m.daemonWithin(setup.String() + "mkdir '" + m.team + "'")
 	root := fmt.Sprintf("/proc/%d/root", p.cmd.Process.Pid)
 	return &cage{process: p, root: root, team: root + m.team, state: root + m.state()}
-}
-
-// fill leaves no room in a file system, and returns what makes it again.
-func fill(t *testing.T, dir string) (free func()) {
-	t.Helper()
-	name := filepath.Join(dir, "filler")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for block := 1 << 16; block > 0; {
-		if _, err := f.Write(make([]byte, block)); errors.Is(err, syscall.ENOSPC) {
-			block /= 2
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return func() { remove(t, name) }
 }
 
 // TestF12FullDisks lets first the disk of the team directory and then that of the
@@ -154,7 +124,7 @@ func TestF12FullDisks(t *testing.T) {
 	}
 	await(t, 30*time.Second, "the first files", has("both.md", "both\n"))
 
-	free := fill(t, c.team)
+	free := nstest.Fill(t, c.team)
 	large := sized(20_000)
 	p.b.write("old.md", large)
 	p.b.write("new.md", large)
@@ -173,7 +143,7 @@ func TestF12FullDisks(t *testing.T) {
 
 	// The state's disk: a conflict needs room for the copy of what it displaces.
 	c.signal(syscall.SIGSTOP) // both are edited before it sees either
-	free = fill(t, c.state)
+	free = nstest.Fill(t, c.state)
 	p.b.write("both.md", "theirs\n")
 	p.b.sync(0)
 	put(t, filepath.Join(c.team, "both.md"), "mine "+large)

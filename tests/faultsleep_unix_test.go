@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/teammem/teammemd/tests/chaos"
 )
 
 // TestF18SleepAndWake stops a daemon as a closed lid does, while its peer forgets
@@ -19,16 +21,16 @@ func TestF18SleepAndWake(t *testing.T) {
 		nap = 20 * time.Second
 	}
 	p := newPair(t)
-	w := newWire(t, p.server.url)
+	proxy := chaos.Start(t, chaos.Options{Target: p.server.url})
 	a := newFastMachine(t, "sleeper")
-	a.enroll(w.url(), p.server.token("sleeper", team, "writer"), team)
+	a.enroll(proxy.URL(), p.server.token("sleeper", team, "writer"), team)
 	daemon := a.daemon()
 	a.write("first.md", "first\n")
 	await(t, 30*time.Second, "the first file to be sent", func() bool { r := a.status(); return r.State == "in-sync" && r.Version > 0 })
 
 	daemon.signal(syscall.SIGSTOP)
 	defer daemon.signal(syscall.SIGCONT)
-	w.mute()
+	proxy.Mute()
 	p.b.write("theirs.md", "written while it slept\n")
 	p.b.sync(0)
 	a.write("mine.md", "written while it slept\n")

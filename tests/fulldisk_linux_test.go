@@ -2,24 +2,10 @@ package tests
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
-
-// namespaced prepares a shell that may mount without anybody else seeing it.
-func namespaced(script string) *exec.Cmd {
-	cmd := exec.Command("sh", "-eu", "-c", script)
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-	}
-	return cmd
-}
 
 // TestF12FullStateDirectory lets the disk of the state directory run full in the
 // middle of work: one line says so, nothing is lost, and it goes on by itself

@@ -43,6 +43,7 @@ var layout = map[string]rule{
 
 	"internal/atomicfile": {},
 	"internal/nobody":     {testOnly: true},
+	"internal/nstest":     {testOnly: true},
 	"internal/planted":    {},
 	"internal/gitrepo":    {may: []string{"api"}},
 	"internal/config":     {may: []string{"api"}},

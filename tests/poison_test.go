@@ -19,7 +19,7 @@ func TestF27PoisonAndOversize(t *testing.T) {
 	const keys = 1000
 	server := newCompanion(t)
 	token := server.token("all", team, "writer")
-	proxy := newChaos(t, server.url, 27)
+	proxy := chaos.Start(t, chaos.Options{Target: server.url, Seed: 27})
 	m := newFastMachine(t, "ada")
 	m.enroll(proxy.URL(), token, team)
 	want := make(tree)

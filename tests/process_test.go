@@ -175,7 +175,14 @@ func (p *process) awaitLine(prefix string) string {
 // daemon starts the machine's daemon and waits until it answers.
 func (m *machine) daemon(args ...string) *process {
 	m.t.Helper()
-	p := m.start(append([]string{"daemon"}, args...)...)
+	return m.daemonBy(exec.Command(m.bin, append([]string{"daemon"}, args...)...))
+}
+
+// daemonBy is daemon by a prepared command.
+func (m *machine) daemonBy(cmd *exec.Cmd) *process {
+	m.t.Helper()
+	cmd.Dir = m.work()
+	p := m.launch(cmd, "daemon")
 	await(m.t, stopLimit, "the daemon to start", func() bool {
 		if !p.running() {
 			m.t.Fatalf("the daemon ended\n%s", p.talk())

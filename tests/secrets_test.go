@@ -16,6 +16,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/scanner/samples"
+	"github.com/teammem/teammemd/tests/chaos"
 )
 
 // planted is one family's sample in a file of its own.
@@ -122,13 +123,13 @@ func (s searched) mustLack(t *testing.T, all []planted) {
 func TestSecretsStayHere(t *testing.T) {
 	t.Parallel()
 	server := newCompanion(t, "-v")
-	w := newWire(t, server.url)
+	proxy := chaos.Start(t, chaos.Options{Target: server.url})
 	a, b := newFastMachine(t, "ada"), newFastMachine(t, "ben")
 	allow := filepath.Join(a.home, "allow.toml")
 	put(t, allow, "[allowlist]\npaths = ['''.*''']\nregexes = ['''.*''']\n")
 	a.extra = []string{"GITLEAKS_CONFIG=" + allow, "GITLEAKS_CONFIG_TOML=[allowlist]\npaths = ['''.*''']", "TEAMMEMD_LOG=debug"}
 	token := server.token("both", team, "writer")
-	a.enroll(w.url(), token, team)
+	a.enroll(proxy.URL(), token, team)
 	b.enroll(server.url, token, team)
 
 	all := plantAll(t, 7)
@@ -168,7 +169,7 @@ func TestSecretsStayHere(t *testing.T) {
 	b.sync(0)
 	sameTree(t, "what arrives at the other machine", clean, treeOf(t, b.team))
 
-	places := searched{"the wire": w.bytes(), "what the client printed": a.spoken(), "what the server printed": server.spoken(), "what the other printed": b.spoken()}
+	places := searched{"the wire": proxy.Wire(), "what the client printed": a.spoken(), "what the server printed": server.spoken(), "what the other printed": b.spoken()}
 	places.addFiles(t, a.home, a.team)
 	places.addFiles(t, b.home, "")
 	places.addFiles(t, server.data, "")
@@ -252,9 +253,9 @@ func scrubAll(t *testing.T, m *machine, all []planted) {
 func TestSecretInName(t *testing.T) {
 	t.Parallel()
 	server := newCompanion(t, "-v")
-	w := newWire(t, server.url)
+	proxy := chaos.Start(t, chaos.Options{Target: server.url})
 	a := newFastMachine(t, "ada")
-	a.enroll(w.url(), server.token("ada", team, "writer"), team)
+	a.enroll(proxy.URL(), server.token("ada", team, "writer"), team)
 	var all []planted
 	for _, rule := range []string{"github-pat", "stripe-access-token", "npm-access-token"} {
 		family, ok := samples.Find(rule)
@@ -274,7 +275,7 @@ func TestSecretInName(t *testing.T) {
 	daemon := a.daemon("-v")
 	a.want(3, "sync")
 	daemon.stop()
-	places := searched{"the wire": w.bytes(), "what the client printed": a.spoken(), "what the server printed": server.spoken()}
+	places := searched{"the wire": proxy.Wire(), "what the client printed": a.spoken(), "what the server printed": server.spoken()}
 	places.addFiles(t, a.home, a.team)
 	places.addFiles(t, server.data, "")
 	places.mustLack(t, all)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/teammem/teammemd/tests/chaos"
 )
 
 // manager is a service manager's ear: what services notify.
@@ -63,7 +65,7 @@ func (m *manager) heard(notice string) int {
 func TestF30ServerThatNeverAnswers(t *testing.T) {
 	t.Parallel()
 	server := newCompanion(t)
-	proxy := newChaos(t, server.url, 30)
+	proxy := chaos.Start(t, chaos.Options{Target: server.url, Seed: 30})
 	system := newManager(t)
 	m := newFastMachine(t, "ada")
 	token := server.token("ada", team, "writer")

@@ -116,7 +116,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	s.server = newCompanion(t, "-v")
 	s.boss = s.server.token("boss", team, "maintainer")
 	writer := s.server.token("all", team, "writer")
-	s.proxy = newChaos(t, s.server.url, seed)
+	s.proxy = chaos.Start(t, chaos.Options{Target: s.server.url, Seed: seed})
 	for _, name := range []string{"ada", "ben", "cyd"} {
 		h := &hand{
 			machine: newMachine(t, name), s: s, token: writer,

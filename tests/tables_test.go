@@ -54,21 +54,11 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 	followed := 0
-	for _, pattern := range documents {
-		names, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-				followed++
-				if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
+	for name, text := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			followed++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -163,38 +160,25 @@ func screenOf(t *testing.T, text string) []string {
 	return lines
 }
 
-// slowed is a way to a server on which each write takes a while.
-func slowed(t *testing.T, target string, wait time.Duration) string {
-	t.Helper()
-	to, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.FlushInterval = -1
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPut {
-			time.Sleep(wait)
-		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
-	return web.URL
-}
-
 // TestProgressLine syncs for longer than a second: on a terminal a line says how
 // far it is, and is gone at the end; elsewhere there is none.
 func TestProgressLine(t *testing.T) {
 	t.Parallel()
 	c := newCompanion(t)
 	token := c.token("w", "acme/*", "writer")
-	slow := slowed(t, c.url, 600*time.Millisecond)
+	slow := newMeddler(t, c.url)
+	slow.spoil(func(r *http.Response) error {
+		if r.Request.Method == http.MethodPut {
+			time.Sleep(600 * time.Millisecond)
+		}
+		return nil
+	})
 	for _, through := range []string{"alone", "the daemon"} {
 		t.Run(through, func(t *testing.T) {
 			t.Parallel()
 			m := newFastMachine(t, "ada")
 			repo := "acme/" + strings.ReplaceAll(through, " ", "-")
-			m.enroll(slow, token, repo)
+			m.enroll(slow.URL, token, repo)
 			if through == "the daemon" {
 				m.daemon()
 				await(t, time.Minute, "the daemon to have looked", func() bool { return m.status().State != "syncing" })

@@ -10,24 +10,6 @@ import (
 	"time"
 )
 
-// daemonWithin starts the machine's daemon in a user and mount namespace of its
-// own, after the commands of setup.
-func (m *machine) daemonWithin(setup string) *process {
-	m.t.Helper()
-	if out, err := exec.CommandContext(m.t.Context(), "unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", setup).CombinedOutput(); err != nil {
-		m.t.Skipf("SKIP: no such namespace here: %v\n%s", err, out)
-	}
-	script := filepath.Join(m.home, "within")
-	text := "#!/bin/sh\nexec unshare --user --map-root-user --mount sh -ec '" + setup + "; exec \"$0\" \"$@\"' " + m.bin + " \"$@\"\n"
-	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
-	outside := m.bin
-	m.bin = script
-	defer func() { m.bin = outside }()
-	return m.daemon()
-}
-
 const watchLimit = "/proc/sys/user/max_inotify_watches"
 
 // TestF01TooFewWatches gives a daemon three watches for more directories: it

@@ -170,10 +170,10 @@ func (r *root) armAbove() bool {
 // the list comes as an event. An error of dir itself is returned, of those below
 // only one that concerns all.
 func (r *root) armTree(dir string) (files int, err error) {
-	todo := []string{dir}
-	for len(todo) > 0 {
-		next := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	waiting := []string{dir}
+	for len(waiting) > 0 {
+		next := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
 		if err := r.w.registry.watch(r, next, partOfTree); err != nil {
 			if next != dir && passing(err) {
 				continue
@@ -189,7 +189,7 @@ func (r *root) armTree(dir string) (files int, err error) {
 			switch {
 			case noise(e.Name()):
 			case e.IsDir():
-				todo = append(todo, filepath.Join(next, e.Name()))
+				waiting = append(waiting, filepath.Join(next, e.Name()))
 			default:
 				files++
 			}

@@ -1,56 +1,16 @@
 package watcher_test
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/teammem/teammemd/internal/nstest"
 	"github.com/teammem/teammemd/watcher"
 )
-
-const insideEnv = "TEAMMEMD_TEST_INSIDE"
-
-// inNamespace runs the calling test again as root of a user namespace of its
-// own, where limits can be set and file systems mounted, and reports whether this
-// is that second run.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(insideEnv) == t.Name() {
-		return true
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), insideEnv+"="+t.Name())
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	switch {
-	case err != nil && !errors.As(err, &exit):
-		t.Skipf("SKIP: the kernel refuses a user namespace: %v", err)
-	case err != nil:
-		t.Fatalf("inside the namespace: %v\n%s", err, out)
-	case strings.Contains(string(out), "--- SKIP"):
-		t.Skipf("SKIP: inside the namespace:\n%s", out)
-	case !strings.Contains(string(out), "--- PASS: "+t.Name()):
-		t.Fatalf("inside the namespace nothing ran:\n%s", out)
-	}
-	return false
-}
 
 func setLimit(t *testing.T, name, value string) {
 	t.Helper()
@@ -92,19 +52,19 @@ func testKernelLimit(t *testing.T, name, low, sysctl string) {
 }
 
 func TestF01LimitOnWatches(t *testing.T) {
-	if inNamespace(t) {
+	if nstest.Inside(t) {
 		testKernelLimit(t, "max_inotify_watches", "3", "fs.inotify.max_user_watches")
 	}
 }
 
 func TestF01LimitOnInstances(t *testing.T) {
-	if inNamespace(t) {
+	if nstest.Inside(t) {
 		testKernelLimit(t, "max_inotify_instances", "0", "fs.inotify.max_user_instances")
 	}
 }
 
 func TestF05Overlay(t *testing.T) {
-	if !inNamespace(t) {
+	if !nstest.Inside(t) {
 		return
 	}
 	base := t.TempDir()
@@ -116,10 +76,7 @@ func TestF05Overlay(t *testing.T) {
 		}
 	}
 	layers := "lowerdir=" + dirs["lower"] + ",upperdir=" + dirs["upper"] + ",workdir=" + dirs["work"]
-	if err := unix.Mount("overlay", dirs["merged"], "overlay", 0, layers); err != nil {
-		t.Skipf("SKIP: no overlay can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(dirs["merged"], unix.MNT_DETACH) })
+	nstest.Mount(t, "overlay", dirs["merged"], "overlay", 0, layers)
 	opts := quick()
 	opts.Poll, opts.Rescan = 5*time.Millisecond, 2*time.Second
 	r := startRig(t, opts, filepath.Join(dirs["merged"], "team"), true)

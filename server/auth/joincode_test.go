@@ -26,7 +26,7 @@ func newCode(t *testing.T, a *auth.Auth, name string) string {
 		t.Fatal(err)
 	}
 	if !codeForm.MatchString(answer.Code) {
-		t.Fatalf("a code is not of the form XXXX-XXXX in the alphabet: %q", answer.Code)
+		t.Fatalf("a code does not match %s: %q", codeForm, answer.Code)
 	}
 	return answer.Code
 }

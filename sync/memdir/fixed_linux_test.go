@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/nstest"
 )
 
 // wantFixed places over a file that must not be replaced, and beside it: the one
@@ -107,11 +108,11 @@ func freeze(t *testing.T, name string) (thaw func()) {
 // TestF13MountPoint: a single file that is mounted from elsewhere, as containers
 // have them.
 func TestF13MountPoint(t *testing.T) {
-	if !inOwnNamespace(t) {
+	if !nstest.Inside(t) {
 		return
 	}
 	w := newWorld(t)
 	w.write("mounted.md", "mine")
-	mount(t, w.path("mounted.md"), w.path("mounted.md"), "", syscall.MS_BIND, "")
+	nstest.Mount(t, w.path("mounted.md"), w.path("mounted.md"), "", syscall.MS_BIND, "")
 	w.wantFixed("mounted.md", "mine")
 }

@@ -218,3 +218,22 @@ func diff[T any](tb testing.TB, what string, got, want T) {
 		tb.Errorf("%s (-want +got):\n%s", what, d)
 	}
 }
+
+// keepOpen opens a file for writing until the test ends, and skips where the
+// system cannot tell that it is open.
+func (w *world) keepOpen(name string) *os.File {
+	w.Helper()
+	c, err := w.tree.Capabilities()
+	if err != nil {
+		w.Fatal(err)
+	}
+	if !c.Writers {
+		w.Skip("SKIP: the system cannot tell whether a file is open")
+	}
+	f, err := os.OpenFile(w.path(name), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = f.Close() })
+	return f
+}

@@ -3,98 +3,32 @@ package memdir_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/nstest"
 	"github.com/teammem/teammemd/sync/memdir"
 	"github.com/teammem/teammemd/sync/statedir"
 )
-
-const inNamespace = "TEAMMEMD_TEST_NAMESPACE"
-
-// inOwnNamespace runs the calling test again in a user and mount namespace of
-// its own, where it may mount, and reports false in the outer run.
-func inOwnNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(inNamespace) != "" {
-		return true
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), inNamespace+"=yes", "GORACE=atexit_sleep_ms=0")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := cmd.CombinedOutput()
-	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && !ran {
-		t.Skipf("SKIP: no user namespaces here: %v", err)
-	}
-	if err != nil {
-		t.Errorf("in a namespace: %v\n%s", err, out)
-	}
-	if strings.Contains(string(out), "--- SKIP") {
-		t.Skipf("SKIP: in a namespace: %s", out)
-	}
-	return false
-}
-
-func mount(t *testing.T, source, target, kind string, flags uintptr, data string) {
-	t.Helper()
-	if err := syscall.Mount(source, target, kind, flags, data); err != nil {
-		t.Skipf("SKIP: mounting %s: %v", kind, err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(target, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// fillUp writes a file until nothing more fits, and returns what frees it again.
-func fillUp(t *testing.T, dir string) func() {
-	t.Helper()
-	path := filepath.Join(dir, "filler")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for block := 1 << 16; block > 0; {
-		if _, err := f.Write(make([]byte, block)); errors.Is(err, syscall.ENOSPC) {
-			block /= 2
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // TestF12FullDisk: nothing fits any more, first for the contents, then only for
 // the saved copies. The old contents stay, nothing is left over, and when there
 // is room again the same calls succeed.
 func TestF12FullDisk(t *testing.T) {
-	if !inOwnNamespace(t) {
+	if !nstest.Inside(t) {
 		return
 	}
 	base := t.TempDir()
-	mount(t, "tmpfs", base, "tmpfs", 0, "size=1m")
+	nstest.Mount(t, "tmpfs", base, "tmpfs", 0, "size=1m")
 	root := filepath.Join(base, "team")
 	if err := os.Mkdir(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	stateBase := t.TempDir()
-	mount(t, "tmpfs", stateBase, "tmpfs", 0, "size=1m")
+	nstest.Mount(t, "tmpfs", stateBase, "tmpfs", 0, "size=1m")
 	state, err := statedir.Open(stateBase)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +55,7 @@ func TestF12FullDisk(t *testing.T) {
 		diff(t, "saved copies", w.saved(), map[string][]string{})
 	}
 
-	free := fillUp(t, base)
+	free := nstest.Fill(t, base)
 	for i, placed := range w.place(placements...) {
 		wantFailure("placing "+placements[i].Key.String(), placed.Err)
 	}
@@ -130,7 +64,7 @@ func TestF12FullDisk(t *testing.T) {
 	free()
 	w.wantCleanBut("team")
 
-	free = fillUp(t, stateBase)
+	free = nstest.Fill(t, stateBase)
 	wantFailure("placing over unknown text", w.place(placements[1])[0].Err)
 	wantFailure("retiring", w.tree.Retire(t.Context(), key(t, "retired.md"), []api.Checksum{api.SumString("retired")}))
 	wantOld()
@@ -164,14 +98,14 @@ func (w *world) wantCleanBut(name string) {
 // TestStagingBehindABindMount: the staging directory has the root's device
 // number, but no rename leads from one to the other.
 func TestStagingBehindABindMount(t *testing.T) {
-	if !inOwnNamespace(t) {
+	if !nstest.Inside(t) {
 		return
 	}
 	w := newWorld(t)
 	if err := os.MkdirAll(w.state.Staging(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	mount(t, w.state.Staging(), w.state.Staging(), "", syscall.MS_BIND, "")
+	nstest.Mount(t, w.state.Staging(), w.state.Staging(), "", syscall.MS_BIND, "")
 	w.write("a.md", "edited")
 	w.write("b.md", "base")
 	if err := w.tree.Retire(t.Context(), key(t, "b.md"), []api.Checksum{api.SumString("base")}); err != nil {
@@ -190,11 +124,11 @@ func TestStagingBehindABindMount(t *testing.T) {
 // TestRootIsAMountPoint: no directory outside the root is on its file system.
 // That is an error with a clear text, and nothing is left in the tree.
 func TestRootIsAMountPoint(t *testing.T) {
-	if !inOwnNamespace(t) {
+	if !nstest.Inside(t) {
 		return
 	}
 	w := newWorld(t)
-	mount(t, "tmpfs", w.root, "tmpfs", 0, "size=1m")
+	nstest.Mount(t, "tmpfs", w.root, "tmpfs", 0, "size=1m")
 	w.write("a.md", "base")
 	out := w.place(put(t, "a.md", "pulled", "base"), put(t, "b.md", "new", ""))
 	for _, placed := range out {

@@ -90,31 +90,31 @@ func (t *Tree) placeRound(ctx context.Context, moves []*move) {
 	defer root.release()
 	p := newPool(root)
 	defer p.release()
-	todo := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool {
+	remaining := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool {
 		done, err := t.prepare(ctx, p, m)
 		m.out.Err = err
 		return done || err != nil
 	})
-	if len(todo) == 0 {
+	if len(remaining) == 0 {
 		return
 	}
 	s, err := t.openStaging(root)
 	if err != nil {
-		failAll(todo, err)
+		failAll(remaining, err)
 		return
 	}
 	defer s.close()
-	t.stageAll(ctx, s, todo)
-	for _, m := range todo {
+	t.stageAll(ctx, s, remaining)
+	for _, m := range remaining {
 		if m.out.Err == nil {
 			m.out.Err = t.enter(ctx, p, s, m)
 		}
 	}
 	if err := p.sync(); err != nil {
 		// Which of them it left undurable is not worth knowing.
-		failAll(slices.DeleteFunc(slices.Clone(todo), func(m *move) bool { return m.out.Err != nil }), err)
+		failAll(slices.DeleteFunc(slices.Clone(remaining), func(m *move) bool { return m.out.Err != nil }), err)
 	}
-	for _, m := range todo {
+	for _, m := range remaining {
 		t.finish(ctx, s, m)
 	}
 }

@@ -253,13 +253,8 @@ func placeUntil(t *testing.T, tree *memdir.Tree, done <-chan error) (placed int,
 // displaced, since what it writes next would be lost.
 func TestPlaceLeavesOpenFiles(t *testing.T) {
 	w := newWorld(t)
-	w.wantWriters()
 	w.write("log.md", "line 1\n")
-	f, err := os.OpenFile(w.path("log.md"), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := w.keepOpen("log.md")
 	out := w.place(put(t, "log.md", "pulled", "line 1\n"), put(t, "other.md", "other", ""))
 	if !errors.Is(out[0].Err, api.ErrUnsettled) {
 		t.Errorf("outcome %v, want %v", out[0].Err, api.ErrUnsettled)

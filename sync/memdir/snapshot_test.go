@@ -243,13 +243,8 @@ func TestLoadAbsent(t *testing.T) {
 func TestFileThatStaysOpen(t *testing.T) {
 	offset := time.Minute
 	w := newWorld(t, clockAt(&offset))
-	w.wantWriters()
 	w.write("log.md", "line")
-	f, err := os.OpenFile(w.path("log.md"), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	w.keepOpen("log.md")
 	patient := api.Reading{Settle: 30 * time.Second}
 	diff(t, "held at first", held(w.snapshot(patient)), map[string]api.Reason{"log.md": api.HeldUnstable})
 	offset += 31 * time.Second
@@ -264,14 +259,9 @@ func TestFileThatStaysOpen(t *testing.T) {
 func TestF10OpenFilesMustRest(t *testing.T) {
 	offset := time.Minute
 	w := newWorld(t, clockAt(&offset))
-	w.wantWriters()
 	w.write("half.md", "half of a")
+	w.keepOpen("half.md")
 	w.write("whole.md", "whole")
-	f, err := os.OpenFile(w.path("half.md"), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	quick := api.Reading{Settle: 50 * time.Millisecond}
 	for _, age := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond} {
 		offset += age

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -49,20 +50,7 @@ func server(t *testing.T) (url string, hits *atomic.Int64) {
 
 func newProxy(t *testing.T, target string, seed uint64) *chaos.Proxy {
 	t.Helper()
-	p, err := chaos.New(chaos.Options{Target: target, Seed: seed, Slowest: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
-	return p
+	return chaos.Start(t, chaos.Options{Target: target, Seed: seed, Slowest: 50 * time.Millisecond})
 }
 
 // put makes one request on a connection of its own.
@@ -171,29 +159,38 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-func TestStreams(t *testing.T) {
-	t.Parallel()
-	target, _ := server(t)
-	p := newProxy(t, target, 1)
-	open := func() io.ReadCloser {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/stream", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.Body
+// openStream opens the server's stream until the test ends.
+func openStream(t *testing.T, p *chaos.Proxy) io.ReadCloser {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL()+"/stream", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp.Body
+}
+
+// mustFlow reads a part of a stream.
+func mustFlow(t *testing.T, stream io.Reader) {
+	t.Helper()
 	buf := make([]byte, 1024)
-	stream := open()
-	defer stream.Close()
 	for range 3 {
 		if _, err := stream.Read(buf); err != nil {
 			t.Fatalf("an open stream: %v", err)
 		}
 	}
+}
+
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	target, _ := server(t)
+	p := newProxy(t, target, 1)
+	stream := openStream(t, p)
+	mustFlow(t, stream)
 	p.Hush(true)
 	read := make(chan error, 1)
 	go func() {
@@ -206,10 +203,83 @@ func TestStreams(t *testing.T) {
 		t.Errorf("a stream that was cut ends with %v", err)
 	}
 	p.Set(chaos.Mix{chaos.ResetAfter: 1000})
-	broken := open()
-	defer broken.Close()
-	if _, err := io.Copy(io.Discard, broken); err == nil {
+	if _, err := io.Copy(io.Discard, openStream(t, p)); err == nil {
 		t.Error("a stream that breaks off ends well")
+	}
+}
+
+// TestMute sees a stream fall silent for twenty of the server's lines, which does
+// not end, while a new connection works.
+func TestMute(t *testing.T) {
+	t.Parallel()
+	target, _ := server(t)
+	p := newProxy(t, target, 1)
+	stream := openStream(t, p)
+	mustFlow(t, stream)
+	p.Mute()
+	read := make(chan error)
+	go func() {
+		buf := make([]byte, 1024)
+		for {
+			_, err := stream.Read(buf)
+			select {
+			case read <- err:
+			case <-t.Context().Done():
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for silent, reads := false, 0; !silent; reads++ {
+		select {
+		case err := <-read:
+			if err != nil || reads > 1000 {
+				t.Fatalf("a mute stream goes on with %v", err)
+			}
+		case <-time.After(100 * time.Millisecond):
+			silent = true
+		}
+	}
+	if status, text, err := put(t, p.URL(), "x"); status != 200 || text != answer || err != nil {
+		t.Errorf("a new connection: %d, %q, %v", status, text, err)
+	}
+	mustFlow(t, openStream(t, p))
+}
+
+// TestBreakAfter breaks an answer in its first line, then a stream, then nothing.
+func TestBreakAfter(t *testing.T) {
+	t.Parallel()
+	target, hits := server(t)
+	p := newProxy(t, target, 1)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL(), "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	p.BreakAfter(9)
+	if _, err := io.WriteString(conn, "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := io.ReadAll(conn); string(got) != "HTTP/1.1 " {
+		t.Errorf("of an answer %q has passed", got)
+	}
+	if _, _, err := put(t, p.URL(), "x"); err == nil || hits.Load() != 2 {
+		t.Errorf("with nothing left: %v, and the server saw %d requests, want 2", err, hits.Load())
+	}
+	p.BreakAfter(-1)
+	stream := openStream(t, p)
+	mustFlow(t, stream)
+	p.BreakAfter(100)
+	if n, err := io.CopyN(io.Discard, stream, 10_000); err == nil {
+		t.Errorf("a stream breaks after %d bytes, %v", n, err)
+	}
+	p.BreakAfter(-1)
+	if status, text, err := put(t, p.URL(), "x"); status != 200 || text != answer || err != nil {
+		t.Errorf("mended: %d, %q, %v", status, text, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -41,6 +42,7 @@ type Proxy struct {
 	requests []*Request         // guarded by mu
 	tapes    []*tape            // guarded by mu
 	conns    map[*wire]struct{} // guarded by mu
+	budget   int                // bytes of answers until clients' connections break, -1 for all; guarded by mu
 	// changed is closed when the faults change: what is silent then ends.
 	changed chan struct{} // guarded by mu
 	// hush is not nil while nothing may pass; it is closed when that ends.
@@ -75,6 +77,7 @@ func New(opts Options) (*Proxy, error) {
 		opts: opts, target: target, ln: ln,
 		random:  rand.New(rand.NewPCG(opts.Seed, 7)),
 		conns:   make(map[*wire]struct{}),
+		budget:  -1,
 		changed: make(chan struct{}),
 	}
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
@@ -87,7 +90,7 @@ func New(opts Options) (*Proxy, error) {
 			if err != nil {
 				return nil, err
 			}
-			return p.tap(conn), nil
+			return p.tap(conn, false), nil
 		},
 	}
 	return p, nil
@@ -95,6 +98,25 @@ func New(opts Options) (*Proxy, error) {
 
 // URL is where clients connect.
 func (p *Proxy) URL() string { return "http://" + p.ln.Addr().String() }
+
+// Start is [New] and [Proxy.Run] until the test ends.
+func Start(tb testing.TB, opts Options) *Proxy {
+	tb.Helper()
+	p, err := New(opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	tb.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			tb.Errorf("the proxy: %v", err)
+		}
+	})
+	return p
+}
 
 // Run serves until ctx ends. It returns nil on a clean stop, when every
 // connection is closed.
@@ -168,19 +190,6 @@ func (p *Proxy) Hush(silent bool) {
 	}
 }
 
-// Cut resets every connection that is open.
-func (p *Proxy) Cut() {
-	p.mu.Lock()
-	open := make([]*wire, 0, len(p.conns))
-	for conn := range p.conns {
-		open = append(open, conn)
-	}
-	p.mu.Unlock()
-	for _, conn := range open {
-		conn.reset()
-	}
-}
-
 // Requests returns all requests so far, in the order in which they came.
 func (p *Proxy) Requests() []Request {
 	p.mu.Lock()
@@ -203,43 +212,4 @@ func (p *Proxy) Wire() []byte {
 		all = append(append(all, t.bytes()...), '\n')
 	}
 	return all
-}
-
-// tap keeps a connection's bytes from now on.
-func (p *Proxy) tap(conn net.Conn) *wire {
-	w := &wire{Conn: conn, in: new(tape), out: new(tape)}
-	w.closed = func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.conns, w)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.conns[w] = struct{}{}
-	p.tapes = append(p.tapes, w.in, w.out)
-	return w
-}
-
-// gate is the listener that refuses connections as the mix says.
-type gate struct {
-	net.Listener
-	p *Proxy
-}
-
-// Accept implements [net.Listener].
-func (g *gate) Accept() (net.Conn, error) {
-	for {
-		conn, err := g.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		w := g.p.tap(conn)
-		g.p.mu.Lock()
-		refused := g.p.mix.refuses(g.p.random)
-		g.p.mu.Unlock()
-		if !refused {
-			return w, nil
-		}
-		w.reset()
-	}
 }

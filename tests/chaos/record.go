@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"bytes"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -50,40 +49,4 @@ func (t *tape) bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.text.Bytes())
-}
-
-// wire is a connection whose bytes are kept.
-type wire struct {
-	net.Conn
-	in, out *tape
-	closed  func()
-	once    sync.Once
-}
-
-// Read implements [net.Conn].
-func (w *wire) Read(p []byte) (int, error) {
-	n, err := w.Conn.Read(p)
-	w.in.add(p[:n])
-	return n, err
-}
-
-// Write implements [net.Conn].
-func (w *wire) Write(p []byte) (int, error) {
-	n, err := w.Conn.Write(p)
-	w.out.add(p[:n])
-	return n, err
-}
-
-// Close implements [net.Conn].
-func (w *wire) Close() error {
-	w.once.Do(w.closed)
-	return w.Conn.Close()
-}
-
-// reset ends the connection without a goodbye.
-func (w *wire) reset() {
-	if tcp, ok := w.Conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // the close that follows says it all
-	}
-	_ = w.Close()
 }

@@ -38,7 +38,7 @@ func lockOutside(t *testing.T, dir string) (unlock func()) {
 	}
 }
 
-// writeUntilKilled is a child: 16 writers over 4 repos, each acknowledged write
+// writeUntilKilled is a process of its own: 16 writers over 4 repos, each acknowledged write
 // is one line on stdout.
 func writeUntilKilled(dir string) error {
 	s, err := sqlitestore.Open(context.Background(), sqlitestore.Options{Dir: dir, Serve: true})
@@ -78,14 +78,14 @@ type acked struct {
 	sum       api.Checksum
 }
 
-func child(t *testing.T, job, dir string) *exec.Cmd {
+func writer(t *testing.T, dir string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), self)
-	cmd.Env = append(os.Environ(), childEnv+"="+job, dirEnv+"="+dir)
+	cmd.Env = append(os.Environ(), writerEnv+"="+dir)
 	cmd.Stderr = os.Stderr
 	return cmd
 }
@@ -94,7 +94,7 @@ func child(t *testing.T, job, dir string) *exec.Cmd {
 // and all that were still on their way out.
 func killWhileWriting(t *testing.T, dir string, n int) (writes []acked) {
 	t.Helper()
-	cmd := child(t, "write", dir)
+	cmd := writer(t, dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

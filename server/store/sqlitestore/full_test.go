@@ -14,15 +14,6 @@ import (
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
-// fillDisk is a child; see the test of a full file system.
-func fillDisk(dir string) error {
-	s, err := sqlitestore.Open(context.Background(), sqlitestore.Options{Dir: dir, Serve: true})
-	if err != nil {
-		return err
-	}
-	return errors.Join(fillStore(s), s.Close())
-}
-
 // fillStore writes until the database is full.
 func fillStore(s *sqlitestore.Store) error {
 	for i := range 10_000 {

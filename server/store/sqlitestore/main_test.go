@@ -15,21 +15,16 @@ import (
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
-// childEnv makes the test binary run as a child instead: its value is the job,
-// [dirEnv] the data directory.
-const (
-	childEnv = "TEAMMEMD_STORE_CHILD"
-	dirEnv   = "TEAMMEMD_STORE_DIR"
-)
-
-var children = map[string]func(dir string) error{"write": writeUntilKilled, "fill": fillDisk}
+// writerEnv makes the test binary a process that writes into the data directory
+// that it names.
+const writerEnv = "TEAMMEMD_STORE_WRITER"
 
 func TestMain(m *testing.M) {
-	job := os.Getenv(childEnv)
-	if job == "" {
+	dir := os.Getenv(writerEnv)
+	if dir == "" {
 		os.Exit(m.Run())
 	}
-	if err := children[job](os.Getenv(dirEnv)); err != nil {
+	if err := writeUntilKilled(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

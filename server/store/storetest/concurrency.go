@@ -128,18 +128,7 @@ var concurrency = map[string]func(*suite){
 	},
 	"a context that ends while the update waits": func(s *suite) {
 		s.apply(acme, put("a.md", "one"))
-		begun, release := make(chan struct{}), make(chan struct{})
-		first := make(chan error, 1)
-		go func() {
-			var once sync.Once
-			_, err := s.store.Update(context.WithoutCancel(s.Context()), acme, func(store.Tx) (store.Change, error) {
-				once.Do(func() { close(begun) })
-				<-release
-				return changeOf(put("a.md", "two")), nil
-			})
-			first <- err
-		}()
-		<-begun
+		release, first := s.occupy(put("a.md", "two"))
 		ctx, cancel := context.WithCancel(s.Context())
 		second := make(chan error, 1)
 		go func() {
@@ -153,7 +142,7 @@ var concurrency = map[string]func(*suite){
 		if err := <-second; !errors.Is(err, context.Canceled) { // while the first still holds the repo
 			s.Errorf("error %v, want context.Canceled", err)
 		}
-		close(release)
+		release()
 		if err := <-first; err != nil {
 			s.Errorf("the update that was under way: %v", err)
 		}
@@ -165,18 +154,7 @@ var concurrency = map[string]func(*suite){
 
 var lifecycle = map[string]func(*suite){
 	"closing ends the updates that wait": func(s *suite) {
-		begun, release := make(chan struct{}), make(chan struct{})
-		first := make(chan error, 1)
-		go func() {
-			var once sync.Once
-			_, err := s.store.Update(context.WithoutCancel(s.Context()), acme, func(store.Tx) (store.Change, error) {
-				once.Do(func() { close(begun) })
-				<-release
-				return changeOf(put("first.md", "one")), nil
-			})
-			first <- err
-		}()
-		<-begun
+		release, first := s.occupy(put("first.md", "one"))
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		var written []api.Key
@@ -192,7 +170,7 @@ var lifecycle = map[string]func(*suite){
 		}
 		closed := make(chan error, 1)
 		go func() { closed <- s.store.Close() }()
-		close(release)
+		release()
 		if err := <-closed; err != nil {
 			s.Errorf("closing: %v", err)
 		}
@@ -232,4 +210,23 @@ var lifecycle = map[string]func(*suite){
 		}
 	},
 	"a store behaves like its model": checkModel,
+}
+
+// occupy begins an update that nothing else of the repo can pass until release is
+// called. Its error comes then.
+func (s *suite) occupy(edits ...edit) (release func(), done <-chan error) {
+	s.Helper()
+	begun, released := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		var once sync.Once
+		_, err := s.store.Update(context.WithoutCancel(s.Context()), acme, func(store.Tx) (store.Change, error) {
+			once.Do(func() { close(begun) })
+			<-released
+			return changeOf(edits...), nil
+		})
+		ended <- err
+	}()
+	<-begun
+	return func() { close(released) }, ended
 }
