@@ -92,7 +92,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./sync/simtest -args -seeds $(PROOF_SEEDS)); \
 		$(call figures,-timeout 0 ./tests -run '^TestSoak$$' -args -histories $(PROOF_HISTORIES)); \
 		$(call figures,-timeout 0 -run '^TestF[0-9]' $$(go list ./... | grep -v '/tests$$')); \
-		$(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
+		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
 		go run ./tests/teeth -all; \
 	} 2>&1 | tee $(PROOF); \
 	printf '\nproof of %s, %s, %s processors, %s s\n' "$(VERSION)" "$$(go env GOVERSION GOOS GOARCH | tr '\n' ' ')" "$$(getconf _NPROCESSORS_ONLN)" $$((SECONDS - begun)); \

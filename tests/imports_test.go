@@ -56,6 +56,7 @@ var layout = map[string]rule{
 
 	"tests":           {any: true, testOnly: true},
 	"tests/chaos":     {testOnly: true},
+	"tests/killat":    {testOnly: true},
 	"tests/skipcheck": {testOnly: true},
 	"tests/teeth":     {may: []string{"internal/planted"}, testOnly: true},
 }

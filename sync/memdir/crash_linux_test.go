@@ -15,6 +15,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/sync/memdir"
 	"github.com/teammem/teammemd/sync/statedir"
+	"github.com/teammem/teammemd/tests/killat"
 )
 
 // The scenario that is interrupted: what is in the tree before, what is placed.
@@ -90,7 +91,7 @@ func TestF11KilledAnywhere(t *testing.T) {
 	for _, without := range []string{"", "yes"} {
 		t.Run(fmt.Sprintf("without exchange %q", without), func(t *testing.T) {
 			n := 1
-			for w := crashWorld(t); runKilled(t, n, every, w.env(without), "-test.run=^TestCrashChild$"); w = crashWorld(t) {
+			for w := crashWorld(t); runKilled(t, n, every, w.env(without), "^TestCrashChild$"); w = crashWorld(t) {
 				when := fmt.Sprintf("killed at call %d", n)
 				w.check(when, without)
 				w.checkRetired(when)
@@ -120,6 +121,21 @@ func TestF12FailingCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// runKilled runs one test of this program, and kills it before the nth system call
+// that changes something; every counts all calls. It reports false when the test
+// got to its end first.
+func runKilled(t *testing.T, n int, every bool, env []string, test string) (killed bool) {
+	t.Helper()
+	end, err := killat.Program{Path: os.Args[0], Args: []string{"-test.run=" + test}, Env: env, Every: every}.Before(n)
+	if errors.Is(err, killat.ErrNoTrace) {
+		t.Skipf("SKIP: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end.Killed
 }
 
 // crashPoints are the counts of a system call at which a run is interrupted:

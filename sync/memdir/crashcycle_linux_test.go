@@ -153,7 +153,7 @@ func cycleWorld(t *testing.T) string {
 func TestF11KilledCycle(t *testing.T) {
 	for n := 1; ; n++ {
 		base := cycleWorld(t)
-		killed := runKilled(t, n, false, append(os.Environ(), crashCycle+"="+base, "GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0"), "-test.run=^TestCycleChild$")
+		killed := runKilled(t, n, false, append(os.Environ(), crashCycle+"="+base, "GOMAXPROCS=1", "GORACE=atexit_sleep_ms=0"), "^TestCycleChild$")
 		w := &crashed{T: t, base: base}
 		when := fmt.Sprintf("killed at call %d", n)
 		for name := range cycleAfter {

@@ -306,6 +306,45 @@ func TestHushHoldsAnswers(t *testing.T) {
 	}
 }
 
+// TestHold holds one request back while others pass, and lets it through.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	target, hits := server(t)
+	p := newProxy(t, target, 1)
+	held := p.Hold(func(r chaos.Request) bool { return string(r.Body) == "late" })
+	type said struct {
+		status int
+		text   string
+		err    error
+	}
+	ended := make(chan said, 1)
+	go func() {
+		status, text, err := put(t, p.URL(), "late")
+		ended <- said{status, text, err}
+	}()
+	select {
+	case <-held.Came():
+	case got := <-ended:
+		t.Fatalf("it was not held: %+v", got)
+	}
+	for _, body := range []string{"early", "late"} { // the next that matches is one
+		if status, _, err := put(t, p.URL(), body); status != 200 || err != nil {
+			t.Errorf("%q meanwhile: %d, %v", body, status, err)
+		}
+	}
+	if n := hits.Load(); n != 2 {
+		t.Errorf("the server saw %d requests, want the 2 that were not held", n)
+	}
+	held.Release()
+	if got := <-ended; got != (said{200, answer, nil}) {
+		t.Errorf("released: %+v", got)
+	}
+	if first := p.Requests()[0]; string(first.Body) != "late" || first.Status != 200 {
+		t.Errorf("it is kept as %+v", first)
+	}
+	held.Release() // once more does nothing
+}
+
 func TestWireKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	target, _ := server(t)

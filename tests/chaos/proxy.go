@@ -54,6 +54,7 @@ type promise struct {
 	match func(Request) bool
 	fault Fault
 	again bool
+	held  *Held // nil unless the request is to wait
 }
 
 // New listens on a free port of the loopback interface. Clients can connect from
@@ -165,7 +166,7 @@ func (p *Proxy) Set(mix Mix) {
 func (p *Proxy) Once(match func(Request) bool, fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.once = append(p.once, promise{match, fault, false})
+	p.once = append(p.once, promise{match: match, fault: fault})
 }
 
 // Always makes every request that matches from now on meet fault, unless a
@@ -173,7 +174,7 @@ func (p *Proxy) Once(match func(Request) bool, fault Fault) {
 func (p *Proxy) Always(match func(Request) bool, fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.once = append(p.once, promise{match, fault, true})
+	p.once = append(p.once, promise{match: match, fault: fault, again: true})
 }
 
 // Hush stops every byte in both directions, also of streams that are open, until

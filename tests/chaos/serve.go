@@ -23,8 +23,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		p.abort(w)
 		return
 	}
-	seen, changed := p.note(newRequest(r, body))
-	if !p.awaitVoice(r.Context()) {
+	seen, held, changed := p.note(newRequest(r, body))
+	if !held.wait(r.Context()) || !p.awaitVoice(r.Context()) {
 		p.abort(w)
 		return
 	}
@@ -64,19 +64,19 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.give(w, r, answer, seen)
 }
 
-// note keeps a request and decides its fault.
-func (p *Proxy) note(r Request) (*Request, <-chan struct{}) {
+// note keeps a request and decides its fault, and whether it is held back.
+func (p *Proxy) note(r Request) (seen *Request, held *Held, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.Fault = p.mix.draw(p.random)
 	if i := slices.IndexFunc(p.once, func(o promise) bool { return o.match(r) }); i >= 0 {
-		r.Fault = p.once[i].fault
+		r.Fault, held = p.once[i].fault, p.once[i].held
 		if !p.once[i].again {
 			p.once = slices.Delete(p.once, i, i+1)
 		}
 	}
 	p.requests = append(p.requests, &r)
-	return &r, p.changed
+	return &r, held, p.changed
 }
 
 // answered keeps what the server said. A success stays where the second of two

@@ -51,10 +51,10 @@ var mistakes = []mistake{
 		{watch, "F04RootDeletedAndRecreated"}, {watch, "F04RootRenamedAwayAndBack"},
 	}},
 	{planted.NoPrecondition, "the later of two edits replaces the earlier one unread", []guard{
-		{sim, "Histories"}, {remote, "AgainstARealServer"},
+		{sim, "Histories"}, {remote, "AgainstARealServer"}, {whole, "F26LateWrite"},
 	}},
 	{planted.StateFirst, "a crash during a pull makes the old text look like a new edit", []guard{
-		{sim, "Histories"}, {core, "OneCycleBothWays|PollsWithoutNotices"},
+		{sim, "Histories"}, {core, "OneCycleBothWays|PollsWithoutNotices"}, {whole, "F11KilledSync"},
 	}},
 	{planted.RenameOver, "a save that falls into a pull is gone", []guard{
 		{sim, "Histories"}, {memdir, "DurableOrder"}, {memdir, "F07HostileSaver"},
