@@ -71,7 +71,7 @@ func newLateWrite(t *testing.T, old string) *lateWrite {
 		t: t, key: "dir/way.md", old: old, server: newCompanion(t), a: newFastMachine(t, "ada"), b: newFastMachine(t, "ben"),
 		saw: make(map[*machine]map[api.Checksum]bool), authors: make(map[api.Checksum]*machine),
 	}
-	l.proxy = newChaos(t, l.server.url, 1)
+	l.proxy = chaos.Start(t, chaos.Options{Target: l.server.url})
 	l.reader = l.server.token("reader", team, "reader")
 	writer := l.server.token("both", team, "writer")
 	l.a.enroll(l.proxy.URL(), writer, team)
