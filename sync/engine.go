@@ -29,6 +29,9 @@ type Options struct {
 	// Unsettled reports whether the directory changed and has not settled yet;
 	// nil for never. It is asked once, when Run is told to stop.
 	Unsettled func() bool
+	// Tend is called in Run's goroutine between two cycles, at its start and then
+	// about once an hour: nothing else uses State meanwhile. Nil for nothing.
+	Tend func(ctx context.Context)
 	// Changed is called after every step, when Report may tell something new; nil
 	// for nobody. It must not block.
 	Changed func()
@@ -220,7 +223,12 @@ func (e *Engine) Run(ctx context.Context) error {
 	grace := context.AfterFunc(ctx, func() { time.AfterFunc(e.opts.Flush, abandon) })
 	defer grace()
 
+	var tended time.Time
 	for {
+		if e.opts.Tend != nil && core.Idle() && time.Since(tended) >= time.Hour {
+			tended = time.Now()
+			e.opts.Tend(work)
+		}
 		for _, event := range e.take(core) {
 			e.drive(work, core, event)
 		}

@@ -52,6 +52,37 @@ func TestF26LateWrite(t *testing.T) {
 	}
 }
 
+// TestF26LateForget: what a teammate wrote while `forget` was on its way is no
+// text that anybody meant to retire.
+func TestF26LateForget(t *testing.T) {
+	t.Parallel()
+	l := newLateWrite(t, lateOld)
+	l.server.asMaintainer(l.a)
+	held := l.proxy.Hold(func(r chaos.Request) bool { return r.Method == http.MethodPut })
+	defer held.Release()
+	ended := make(chan outcome, 1)
+	go func() { ended <- l.a.run("forget", l.key) }()
+	select {
+	case <-held.Came():
+	case o := <-ended:
+		t.Fatalf("forget sent nothing: %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	l.writeTheirs()
+	held.Release()
+	o := <-ended
+	if o.code == 0 || !strings.Contains(o.stderr, l.key) || !strings.Contains(o.stderr, "teammemd history") {
+		t.Errorf("forget ended with %d\n%s%s", o.code, o.stdout, o.stderr)
+	}
+	l.a.sync(0)
+	if text, _ := l.a.read(l.key); text != lateTheirs {
+		t.Errorf("the newer text is %q where it was forgotten", text)
+	}
+	l.a.ok("forget", l.key) // now it is meant
+	if text, there := l.a.read(l.key); there {
+		t.Errorf("%q stays after a second forget", text)
+	}
+}
+
 // lateWrite is two machines, the first behind a proxy, and who has seen what.
 type lateWrite struct {
 	t       *testing.T

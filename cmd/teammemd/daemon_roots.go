@@ -185,16 +185,11 @@ func (d *daemon) start(ctx context.Context, m machine, root config.Root) error {
 	// not have told yet what was written a moment ago.
 	unsettled := func() bool { return w.Pending(root.ID) || open.engine.Report().Word == teamsync.InSync }
 	open, err := m.open(ctx, root, rootOptions{
-		scanner: d.scanner, log: log, unsettled: unsettled,
+		scanner: d.scanner, log: log, unsettled: unsettled, tends: true,
 		changed: func(teamsync.Report) { d.changed.ring() },
 	})
 	if err != nil {
 		return err
-	}
-	if dropped, err := open.state.Prune(time.Now()); err != nil {
-		log.WarnContext(ctx, "old saved copies not dropped", "error", oneLine(err.Error()))
-	} else if dropped > 0 {
-		log.InfoContext(ctx, "old saved copies dropped", "copies", dropped)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -95,30 +95,34 @@ func (a *app) retire(ctx context.Context, client *remote.Client, f *forgetting) 
 		if view.Sums[f.key].IsZero() {
 			return 0, false, withHint(fmt.Errorf("%s has no %s on the server", f.root.Repo, f.key), "see 'teammemd status' for what is only here")
 		}
-		if err := a.askForget(f); err != nil {
+		asked, err := a.askForget(f)
+		if err != nil {
 			return 0, false, err
 		}
 		pushed, err := client.Retire(ctx, f.key, view)
-		if errors.Is(err, api.ErrPrecondition) && try < forgetTries {
-			continue // somebody wrote it a moment ago: whoever asked sees that text
+		switch {
+		case !errors.Is(err, api.ErrPrecondition):
+			return pushed.Version, false, err
+		case !asked || try == forgetTries:
+			// What was written a moment ago is nothing that anybody meant.
+			return 0, false, withHint(fmt.Errorf("%w: %s was changed at this moment, and is not retired", err, f.key), "look at 'teammemd history %s', then ask again", shellWord(f.file))
 		}
-		return pushed.Version, false, err
 	}
 }
 
-// askForget asks a person at a terminal. Elsewhere nothing is asked: it can be
-// undone.
-func (a *app) askForget(f *forgetting) error {
+// askForget asks a person at a terminal, and reports whether it did. Elsewhere
+// nothing is asked: it can be undone.
+func (a *app) askForget(f *forgetting) (asked bool, err error) {
 	if f.yes || !isTerminal(a.in) || !isTerminal(a.err) {
-		return nil
+		return false, nil
 	}
 	fmt.Fprintf(a.err, "  repo  %s\n  key   %s%s\nRetire it for the whole team? [y/N] ", f.root.Repo, f.key, f.past.who)
 	var answer string
 	_, _ = fmt.Fscanln(a.in, &answer) // an empty line is an error to Fscanln and a no to us
 	if answer = strings.ToLower(answer); answer == "y" || answer == "yes" {
-		return nil
+		return true, nil
 	}
-	return fmt.Errorf("%w: not retired", api.ErrUsage)
+	return true, fmt.Errorf("%w: not retired", api.ErrUsage)
 }
 
 // past is what the history of a key tells about its newest text.

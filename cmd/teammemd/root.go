@@ -36,9 +36,24 @@ type openRoot struct {
 type rootOptions struct {
 	scanner   *scanner.Scanner
 	onDemand  bool
+	tends     bool // retention is applied once a day
 	unsettled func() bool
 	changed   func(teamsync.Report) // called on every step of the engine; nil for nobody
 	log       *slog.Logger
+}
+
+// tend returns what applies the retention of saved copies, nil for nothing.
+func (o rootOptions) tend(state *statedir.Dir) func(context.Context) {
+	if !o.tends {
+		return nil
+	}
+	return func(ctx context.Context) {
+		if dropped, err := state.Tend(time.Now()); err != nil {
+			o.log.WarnContext(ctx, "old saved copies not dropped", "error", oneLine(err.Error()))
+		} else if dropped > 0 {
+			o.log.InfoContext(ctx, "old saved copies dropped", "copies", dropped)
+		}
+	}
 }
 
 // recheck is how often an engine reads everything of its own accord. A daemon's
@@ -93,7 +108,7 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 		Tree: tree, Disk: tree, Remote: server, State: state, Guard: guard{o.scanner}, Texts: state,
 		Merge:    client.OnConflict == config.Merge,
 		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std(), Recheck: recheck},
-		OnDemand: o.onDemand, Unsettled: o.unsettled, Logger: o.log,
+		OnDemand: o.onDemand, Tend: o.tend(state), Unsettled: o.unsettled, Logger: o.log,
 		Changed: func() {
 			if o.changed != nil {
 				o.changed(r.engine.Report())

@@ -111,7 +111,7 @@ func (a *app) syncRoot(ctx context.Context, m machine, root config.Root, req con
 		return control.RootReport{}, err
 	}
 	return m.cycleOnce(ctx, root, rootOptions{
-		scanner: scanner.New(scanner.Options{}), log: a.onceLog(m),
+		scanner: scanner.New(scanner.Options{}), log: a.onceLog(m), tends: !req.DryRun,
 		changed: func(r teamsync.Report) { line.set(progressFrom(r.Progress)) },
 	}, req)
 }

@@ -12,6 +12,7 @@
 //	journal        bases, rings, positions: JSON lines, each with a checksum
 //	saved/         copies: <id>.json describes, <sha256> holds the text
 //	staging/       for package memdir, on the way into the tree
+//	tended         empty; when retention was last applied
 //	notices.json   one-time notices that were given
 //	lock, pid      the lock, and who holds it
 package statedir

@@ -20,6 +20,33 @@ const (
 	KeepPerKey = 20
 )
 
+// tendEvery is how often [Dir.Tend] does its work.
+const tendEvery = 24 * time.Hour
+
+// Tend prunes once a day, however often and by whichever process it is called:
+// a small file remembers when. It returns how many copies went. No other method
+// may run meanwhile.
+func (d *Dir) Tend(now time.Time) (int, error) {
+	stamp := filepath.Join(d.path, "tended")
+	if info, err := os.Stat(stamp); err == nil {
+		if since := now.Sub(info.ModTime()); since >= 0 && since < tendEvery {
+			return 0, nil
+		}
+	}
+	dropped, err := d.Prune(now)
+	if err != nil {
+		return dropped, err
+	}
+	err = os.WriteFile(stamp, nil, 0o600)
+	if err == nil {
+		err = os.Chtimes(stamp, now, now)
+	}
+	if err != nil {
+		return dropped, fmt.Errorf("noting when saved copies were pruned: %w", err)
+	}
+	return dropped, nil
+}
+
 // Prune drops the copies that retention lets go, and what a crash left
 // unfinished more than an hour before now, and the texts that no base and no copy
 // names any more. An unread conflict is never dropped.

@@ -289,3 +289,31 @@ func TestFirstTime(t *testing.T) {
 		t.Error("a damaged file was taken for an empty one")
 	}
 }
+
+func TestTendPrunesOnceADay(t *testing.T) {
+	d := open(t, t.TempDir())
+	old := noon.Add(-statedir.KeepFor - 48*time.Hour)
+	more := func(n int) {
+		for i := range n {
+			save(t, d, "a.md", fmt.Sprint(len(copies(t, d)), " ", i), "displaced", old.Add(time.Duration(i)*time.Second))
+		}
+	}
+	tend := func(after time.Duration, want int) {
+		t.Helper()
+		if n, err := d.Tend(noon.Add(after)); n != want || err != nil {
+			t.Errorf("%s later: %d copies went, %v; want %d", after, n, err, want)
+		}
+	}
+	more(statedir.KeepPerKey + 3)
+	tend(0, 3)
+	more(2)
+	tend(23*time.Hour, 0)
+	if again, err := statedir.Open(d.Path()); err != nil {
+		t.Fatal(err)
+	} else if n, err := again.Tend(noon.Add(23 * time.Hour)); n != 0 || err != nil {
+		t.Errorf("by another process: %d, %v", n, err)
+	}
+	tend(25*time.Hour, 2)
+	more(1)
+	tend(-time.Hour, 1) // a clock that was set back stops nothing for long
+}
