@@ -3,7 +3,6 @@ package tests
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -84,16 +83,6 @@ func TestCrashesLoseNothing(t *testing.T) {
 	}
 	checkSums(t, p.server, reader)
 	t.Logf("%d edits, %d kills", edits, kills)
-}
-
-// replace saves a file as careful editors do: written beside, renamed over.
-func replace(t *testing.T, name, text string) {
-	t.Helper()
-	beside := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".new")
-	put(t, beside, text)
-	if err := os.Rename(beside, name); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // checkSums recomputes what the server says of its entries.

@@ -2,7 +2,6 @@ package tests
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,27 +30,6 @@ func hostileKeys(outside string) []string {
 		"e\u0301.md", "\u1100\u1161.md", // not in normal form C
 	}
 	return keys
-}
-
-// everything lists all files below a directory, but for the program's own.
-func everything(t *testing.T, dir string, own ...string) []string {
-	t.Helper()
-	var names []string
-	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if slices.Contains(own, name) {
-			return fs.SkipDir
-		}
-		names = append(names, name)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // TestF14HostileServer pulls from a server that wants to write elsewhere.

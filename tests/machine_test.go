@@ -238,17 +238,6 @@ func (m *machine) read(key string) (string, bool) {
 	return string(text), true
 }
 
-// put writes a file and the directories above it.
-func put(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // report is what `sync --json` promises of a root; `status --json` has a list
 // of them.
 type report struct {

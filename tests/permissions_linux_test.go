@@ -53,13 +53,6 @@ func (m *machine) give() {
 	}
 }
 
-func chmod(t *testing.T, name string, mode fs.FileMode) {
-	t.Helper()
-	if err := os.Chmod(name, mode); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestF13Unreadable takes permissions away: from the configuration, from one
 // memory file, from the state directory and from the team directory.
 func TestF13Unreadable(t *testing.T) {

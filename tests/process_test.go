@@ -136,15 +136,6 @@ func (p *process) talk() string { return textOf(p.t, p.stderr) }
 // results is what the process wrote to standard output so far.
 func (p *process) results() string { return textOf(p.t, p.stdout) }
 
-func textOf(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Error(err)
-	}
-	return string(text)
-}
-
 // awaitLine waits for a line of standard output that begins with prefix, and
 // returns the rest of it.
 func (p *process) awaitLine(prefix string) string {

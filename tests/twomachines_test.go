@@ -42,11 +42,6 @@ func (p pair) meet(t *testing.T) {
 	sameTree(t, "both machines", treeOf(t, p.a.team), treeOf(t, p.b.team))
 }
 
-// sized is Markdown of exactly n bytes in which the scanner finds nothing.
-func sized(n int) string {
-	return strings.Repeat("All of this is plain prose about a plain thing.\n", n/48+1)[:n]
-}
-
 func TestTwoMachines(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -144,13 +139,6 @@ func TestTwoMachines(t *testing.T) {
 		p.meet(t)
 	})
 	t.Run("held", func(t *testing.T) { heldFiles(t, p) })
-}
-
-func remove(t *testing.T, name string) {
-	t.Helper()
-	if err := os.Remove(name); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // heldFiles writes what must stay local, each for its own reason, beside one
