@@ -13,35 +13,6 @@ import (
 	"github.com/teammem/teammemd/api"
 )
 
-// pair is two machines of one team and their server.
-type pair struct {
-	server *companion
-	a, b   *machine
-}
-
-const team = "acme/api"
-
-// newPair makes two enrolled machines, and starts no daemon.
-func newPair(t *testing.T) pair {
-	t.Helper()
-	p := pair{newCompanion(t), newFastMachine(t, "ada"), newFastMachine(t, "ben")}
-	token := p.server.token("both", "acme/*", "writer")
-	p.a.enroll(p.server.url, token, team)
-	p.b.enroll(p.server.url, token, team)
-	return p
-}
-
-// meet syncs a, then b, and sees that both are in sync and equal.
-func (p pair) meet(t *testing.T) {
-	t.Helper()
-	for _, m := range []*machine{p.a, p.b} {
-		if r := m.sync(0); r.State != "in-sync" || r.Pending != 0 {
-			t.Errorf("%s is %s with %d pending, want in-sync", filepath.Base(m.home), r.State, r.Pending)
-		}
-	}
-	sameTree(t, "both machines", treeOf(t, p.a.team), treeOf(t, p.b.team))
-}
-
 func TestTwoMachines(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
@@ -193,20 +164,6 @@ func heldFiles(t *testing.T, p pair) {
 	if text := a.ok("status", "-v").stdout; !strings.Contains(text, "large.md  too-large") || !strings.Contains(text, "latin1.md  not-text") {
 		t.Errorf("status -v does not name them all:\n%s", text)
 	}
-}
-
-// heldNamed finds a held file by its name, which may be shown quoted.
-func heldNamed(r report, name string) (held, bool) {
-	if h, ok := r.heldFor(name); ok {
-		return h, true
-	}
-	quoted := fmt.Sprintf("%q", name)
-	for _, h := range r.Held {
-		if h.Key == quoted || h.Key == strings.Trim(quoted, `"`) {
-			return h, true
-		}
-	}
-	return held{}, false
 }
 
 // TestTenThousandFiles carries ten thousand small files across, and says how
