@@ -1,11 +1,14 @@
 package tests
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 // asNobody makes the machine run the program as a user whom permissions bind,
@@ -117,4 +120,72 @@ func TestF13Unreadable(t *testing.T) {
 		}
 		sameTree(t, "both machines", treeOf(t, m.team), treeOf(t, p.b.team))
 	})
+}
+
+// TestF13Immutable makes a file immutable with chattr, and another one read-only:
+// those keys are held, each with its reason and what to do, and all others go on,
+// by hand and under a daemon.
+func TestF13Immutable(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	for _, key := range []string{"frozen.md", "read-only.md", "open.md"} {
+		p.a.write(key, "first\n")
+	}
+	p.meet(t)
+	frozen := filepath.Join(p.b.team, "frozen.md")
+	chattr := func(flag string) error {
+		out, err := exec.Command("chattr", flag, frozen).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	}
+	if err := chattr("+i"); err != nil {
+		t.Skipf("SKIP: no immutable files here: %v", err)
+	}
+	t.Cleanup(func() { _ = chattr("-i") })
+	chmod(t, filepath.Join(p.b.team, "read-only.md"), 0o444)
+	for _, key := range []string{"frozen.md", "read-only.md", "open.md"} {
+		p.a.write(key, "second\n")
+	}
+	p.a.sync(0)
+	p.b.write("mine.md", "mine\n")
+	wantHeld := func(when string, r report) {
+		t.Helper()
+		if len(r.Held) != 2 {
+			t.Errorf("%s: held %+v, want two", when, r.Held)
+		}
+		for _, key := range []string{"frozen.md", "read-only.md"} {
+			if h, ok := r.heldFor(key); !ok || h.Reason != "unreadable" || !strings.Contains(h.Fix, "write") {
+				t.Errorf("%s: %s: %+v, want it held as unreadable, with a fix", when, key, h)
+			}
+		}
+		want := tree{"frozen.md": "first\n", "read-only.md": "first\n", "open.md": "second\n", "mine.md": "mine\n"}
+		sameTree(t, when, want, treeOf(t, p.b.team))
+	}
+	r := p.b.sync(3)
+	wantHeld("by hand", r)
+	if r.Sent != 1 || r.Received != 1 {
+		t.Errorf("%d sent and %d received beside what is held, want 1 and 1", r.Sent, r.Received)
+	}
+	if o := p.b.run("sync"); strings.Count(o.stdout, "unreadable") != 2 {
+		t.Errorf("the text does not name both:\n%s", o.stdout)
+	}
+	p.b.daemon()
+	p.a.write("later.md", "later\n")
+	p.a.sync(0)
+	await(t, 30*time.Second, "a file to arrive beside held ones", func() bool { _, there := p.b.read("later.md"); return there })
+	remove(t, filepath.Join(p.b.team, "later.md")) // it is restored
+	await(t, 30*time.Second, "a file to be restored beside held ones", func() bool { _, there := p.b.read("later.md"); return there })
+	if err := chattr("-i"); err != nil {
+		t.Fatal(err)
+	}
+	chmod(t, filepath.Join(p.b.team, "read-only.md"), 0o644)
+	await(t, 30*time.Second, "the held ones to arrive", func() bool {
+		p.b.run("sync")
+		return len(treeOf(t, p.a.team).without("mine.md").differences(treeOf(t, p.b.team).without("mine.md"))) == 0
+	})
+	if r := p.b.sync(0); len(r.Held) > 0 {
+		t.Errorf("still held: %+v", r.Held)
+	}
 }
