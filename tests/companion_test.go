@@ -144,3 +144,9 @@ func (c *companion) history(token, repo, key string) map[api.Checksum]bool {
 	}
 	return sums
 }
+
+// asMaintainer gives a machine a token that may retire and restore.
+func (c *companion) asMaintainer(m *machine) {
+	c.machine.t.Helper()
+	put(m.t, filepath.Join(m.home, "token"), c.token("maintainer of "+filepath.Base(m.home), team, "maintainer")+"\n")
+}

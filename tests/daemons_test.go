@@ -12,12 +12,6 @@ import (
 	"time"
 )
 
-// quantile is the value below which a share of the durations lies.
-func quantile(all []time.Duration, share float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
-}
-
 // TestEditToVisible measures, with the default wait of two seconds, how long an
 // edit on one machine takes to be visible on another. It runs alone.
 func TestEditToVisible(t *testing.T) {
@@ -35,23 +29,6 @@ func TestEditToVisible(t *testing.T) {
 		}
 		return ""
 	})
-}
-
-// steady measures up to three times, since the machine may be busy with
-// something else for a while, and fails when no measurement is good enough.
-func steady(t *testing.T, measure func() string) {
-	t.Helper()
-	for try := 1; ; try++ {
-		complaint := measure()
-		if complaint == "" {
-			return
-		}
-		if try == 3 {
-			t.Error(complaint)
-			return
-		}
-		t.Logf("measurement %d: %s", try, complaint)
-	}
 }
 
 // TestEditToVisibleSoon reports the same with a wait of a tenth of a second.

@@ -10,21 +10,6 @@ import (
 	"github.com/teammem/teammemd/api"
 )
 
-// asMaintainer gives a machine a token that may retire and restore.
-func (c *companion) asMaintainer(m *machine) {
-	c.machine.t.Helper()
-	put(m.t, filepath.Join(m.home, "token"), c.token("maintainer of "+filepath.Base(m.home), team, "maintainer")+"\n")
-}
-
-// awaitFile waits until a file of the team directory is text; absent with "".
-func (m *machine) awaitFile(key, text string) {
-	m.t.Helper()
-	await(m.t, time.Minute, fmt.Sprintf("%s of %s to be %q", key, filepath.Base(m.home), text), func() bool {
-		got, there := m.read(key)
-		return there == (text != "") && got == text
-	})
-}
-
 // TestForget retires a key for a team of four: one whose daemon runs, one that
 // was away with the old text, one that was away and edited it, and a client
 // that knows the base protocol alone.

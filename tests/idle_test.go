@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,28 +32,6 @@ func stamps(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return found
-}
-
-// used is what a process has used.
-type used struct {
-	cpu time.Duration
-	rss int64 // bytes
-}
-
-// usage reads it where the system has /proc.
-func usage(pid int) (used, bool) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return used{}, false
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(after)
-	if len(fields) < 22 {
-		return used{}, false
-	}
-	number := func(i int) int64 { n, _ := strconv.ParseInt(fields[i], 10, 64); return n }
-	const tick = 10 * time.Millisecond // sysconf(_SC_CLK_TCK) is 100 on every system with /proc
-	return used{time.Duration(number(11)+number(12)) * tick, number(21) * int64(os.Getpagesize())}, true
 }
 
 // TestIdle leaves two daemons alone for several polls, one that hears events

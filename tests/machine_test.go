@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -234,4 +235,13 @@ func (m *machine) read(key string) (string, bool) {
 		m.t.Fatal(err)
 	}
 	return string(text), true
+}
+
+// awaitFile waits until a file of the team directory is text; absent with "".
+func (m *machine) awaitFile(key, text string) {
+	m.t.Helper()
+	await(m.t, time.Minute, fmt.Sprintf("%s of %s to be %q", key, filepath.Base(m.home), text), func() bool {
+		got, there := m.read(key)
+		return there == (text != "") && got == text
+	})
 }

@@ -101,3 +101,13 @@ func parse(t *testing.T, file string, text []byte) source {
 	})
 	return s
 }
+
+// read returns a file of the repository.
+func read(t *testing.T, parts ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{root}, parts...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -14,15 +14,6 @@ import (
 // rowed reports whether the document has a table row that begins with cell.
 func rowed(document, cell string) bool { return strings.Contains(document, "\n| "+cell+" |") }
 
-func read(t *testing.T, parts ...string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(append([]string{root}, parts...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // TestReasonsAreExplained finds every reason why a file is held in the README.
 func TestReasonsAreExplained(t *testing.T) {
 	t.Parallel()

@@ -117,3 +117,6 @@ func TestTreesDiffer(t *testing.T) {
 		}
 	}
 }
+
+// keysOf lists the keys of a tree in order.
+func keysOf(files tree) []string { return slices.Sorted(maps.Keys(files)) }

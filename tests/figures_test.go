@@ -1,0 +1,56 @@
+package tests
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// steady measures up to three times, since the machine may be busy with
+// something else for a while, and fails when no measurement is good enough.
+func steady(t *testing.T, measure func() string) {
+	t.Helper()
+	for try := 1; ; try++ {
+		complaint := measure()
+		if complaint == "" {
+			return
+		}
+		if try == 3 {
+			t.Error(complaint)
+			return
+		}
+		t.Logf("measurement %d: %s", try, complaint)
+	}
+}
+
+// quantile is the value below which a share of the durations lies.
+func quantile(all []time.Duration, share float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
+}
+
+// used is what a process has used.
+type used struct {
+	cpu time.Duration
+	rss int64 // bytes
+}
+
+// usage reads it where the system has /proc.
+func usage(pid int) (used, bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return used{}, false
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(after)
+	if len(fields) < 22 {
+		return used{}, false
+	}
+	number := func(i int) int64 { n, _ := strconv.ParseInt(fields[i], 10, 64); return n }
+	const tick = 10 * time.Millisecond // sysconf(_SC_CLK_TCK) is 100 on every system with /proc
+	return used{time.Duration(number(11)+number(12)) * tick, number(21) * int64(os.Getpagesize())}, true
+}
