@@ -21,8 +21,7 @@ func TestGlanceSeesWhatNobodyHinted(t *testing.T) {
 		r.tree.write("here.md", "text")
 		r.tree.write("held.md", "\x00")
 		r.remote.set("there.md", "text")
-		stop := r.start(t, onDemand)
-		defer stop()
+		r.start(t, onDemand)
 		r.sync(t, teamsync.Mode{})
 		for _, step := range []struct {
 			name string

@@ -20,8 +20,7 @@ func TestLooseFilesAreNoBases(t *testing.T) {
 	r.tree.write("equal.md", "both\n")
 	r.tree.write("fine.md", "also mine\n")
 	r.remote.set("equal.md", "both\n")
-	stop := r.start(t, func(o *teamsync.Options) { o.OnDemand = true })
-	defer stop()
+	r.start(t, onDemand)
 
 	report := r.sync(t, teamsync.Mode{NoPull: true})
 	if report.Sent != 2 || report.Word != teamsync.Halted || !errors.Is(report.Err, broken) {

@@ -28,32 +28,30 @@ func TestRefusedIsTriedAgain(t *testing.T) {
 			}
 			return nil
 		}
-		stop := r.start(t, nil)
-		defer stop()
+		r.start(t, nil)
 		pushed := func(when string, want int) {
 			t.Helper()
-			synctest.Wait()
 			r.remote.mu.Lock()
 			defer r.remote.mu.Unlock()
 			if puts != want {
 				t.Errorf("%s: %d pushes, want %d", when, puts, want)
 			}
 		}
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		pushed("nothing moved for an hour", 1)
 		r.remote.set("other.md", "text")
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		pushed("the server moved", 2)
 		r.remote.set("other.md", "more")
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		pushed("it moved again soon after", 2)
 		r.remote.mu.Lock()
 		refuse = false
 		r.remote.mu.Unlock()
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		pushed("nothing moved for another hour", 2)
 		r.remote.set("other.md", "and more")
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		pushed("it moved once more", 3)
 		if got := r.engine.Report(); got.Word != teamsync.InSync || len(got.Held) != 0 {
 			t.Errorf("the cause is gone: %s, held %v", got.Word, got.Held)
