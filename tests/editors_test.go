@@ -267,7 +267,7 @@ func TestF10TornSaves(t *testing.T) {
 	} {
 		lasts := how.lasts
 		if testing.Short() {
-			lasts = 10 * time.Second
+			lasts = 15 * time.Second // longer than an edit waits at most
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
