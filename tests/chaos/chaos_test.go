@@ -125,20 +125,28 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// putInSilence makes a request that is not answered while the proxy is silent. It
+// returns when the proxy has it.
+func putInSilence(t *testing.T, p *chaos.Proxy) (ended <-chan error) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { _, _, err := put(t, p.URL(), "body"); done <- err }()
+	for len(p.Requests()) == 0 {
+		select {
+		case err := <-done:
+			t.Fatalf("silence was broken: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return done
+}
+
 func TestSilenceEndsWithTheFaults(t *testing.T) {
 	t.Parallel()
 	target, hits := server(t)
 	p := newProxy(t, target, 1)
 	p.Set(chaos.Mix{chaos.Silent: 1000})
-	ended := make(chan error, 1)
-	go func() { _, _, err := put(t, p.URL(), "body"); ended <- err }()
-	for len(p.Requests()) == 0 {
-		select {
-		case err := <-ended:
-			t.Fatalf("silence was broken: %v", err)
-		case <-time.After(time.Millisecond):
-		}
-	}
+	ended := putInSilence(t, p)
 	p.Set(nil)
 	if err := <-ended; err == nil || hits.Load() != 0 {
 		t.Errorf("%v after silence, and the server saw %d requests", err, hits.Load())
@@ -288,15 +296,7 @@ func TestHushHoldsAnswers(t *testing.T) {
 	target, hits := server(t)
 	p := newProxy(t, target, 1)
 	p.Hush(true)
-	ended := make(chan error, 1)
-	go func() { _, _, err := put(t, p.URL(), "body"); ended <- err }()
-	for len(p.Requests()) == 0 {
-		select {
-		case err := <-ended:
-			t.Fatalf("silence was broken: %v", err)
-		case <-time.After(time.Millisecond):
-		}
-	}
+	ended := putInSilence(t, p)
 	if hits.Load() != 0 {
 		t.Error("a request passed in silence")
 	}
