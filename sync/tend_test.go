@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,31 +17,31 @@ func TestTendHasTheStateForItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		tended, working := 0, false
+		var tended atomic.Int32
+		working := false // of the engine's goroutine alone
 		r.remote.before = func(call string, _ api.Batch) error {
 			if call != "follow" {
 				working = true
-				time.Sleep(20 * time.Second)
+				<-time.After(20 * time.Second)
 				working = false
 			}
 			return nil
 		}
-		stop := r.start(t, func(o *teamsync.Options) {
+		r.start(t, func(o *teamsync.Options) {
 			o.Tend = func(context.Context) {
-				tended++
+				tended.Add(1)
 				if working {
 					t.Error("in the midst of a cycle")
 				}
 			}
 		})
-		defer stop()
 		synctest.Wait()
-		if tended != 1 {
-			t.Errorf("%d times at the start", tended)
+		if n := tended.Load(); n != 1 {
+			t.Errorf("%d times at the start", n)
 		}
-		time.Sleep(48 * time.Hour)
-		if synctest.Wait(); tended < 24 || tended > 49 {
-			t.Errorf("%d times in two days, want about once an hour", tended)
+		pass(48 * time.Hour)
+		if n := tended.Load(); n < 24 || n > 49 {
+			t.Errorf("%d times in two days, want about once an hour", n)
 		}
 	})
 }
