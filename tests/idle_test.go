@@ -34,17 +34,22 @@ func stamps(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestIdle leaves two daemons alone for several polls, one that hears events
-// and one that cannot: no PUT, only conditional GETs, and not a byte written.
+// TestIdle leaves three daemons alone for several polls, one that hears events,
+// one whose events are cut off, and one with a server that has none: no PUT, only
+// conditional GETs, and not a byte written.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	server := newCompanion(t)
 	token := server.token("both", team, "writer")
 	base := newBaseServer(t)
-	for name, to := range map[string]string{"with events": server.url, "polling": base.url} {
+	for name, to := range map[string]string{"with events": server.url, "cut off from events": server.url, "polling": base.url} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy := chaos.Start(t, chaos.Options{Target: to})
+			polls := name != "with events"
+			if polls && to == server.url {
+				proxy.Always(func(r chaos.Request) bool { return strings.HasPrefix(r.Path, api.PathEvents) }, chaos.ResetBefore)
+			}
 			m := newMachine(t, "ada")
 			m.config("debounce = \"100ms\"\npoll = \"1s\"\n")
 			m.enroll(proxy.URL(), token, team)
@@ -73,10 +78,10 @@ func TestIdle(t *testing.T) {
 					gets++
 				}
 			}
-			if to == base.url && gets < 2 {
+			if polls && gets < 2 {
 				t.Errorf("%d looks in five polls: the server is not asked", gets)
 			}
-			if to == server.url && gets > 8 {
+			if gets > 8 {
 				t.Errorf("%d looks in five seconds", gets)
 			}
 			sameStamps(t, "the state directory", before, stamps(t, m.state()))

@@ -51,25 +51,25 @@ func (t tree) Place(_ context.Context, placements []api.Placement) []api.Placed 
 	for _, m := range moves {
 		m.out.Err = t.prepare(m)
 	}
-	todo := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.done || m.out.Err != nil })
-	for _, m := range todo {
+	remaining := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.done || m.out.Err != nil })
+	for _, m := range remaining {
 		m.out.Err = t.stage(m)
 	}
 	if err := t.between(); err != nil {
-		return failed(todo, out, err)
+		return failed(remaining, out, err)
 	}
 	t.disk.syncDir(staging)
-	for _, m := range todo {
+	for _, m := range remaining {
 		if m.out.Err == nil {
 			m.out.Err = t.enter(m)
 		}
 	}
 	if err := t.syncTeam(); err != nil {
-		failed(slices.DeleteFunc(slices.Clone(todo), func(m *move) bool { return m.out.Err != nil }), out, err)
+		failed(slices.DeleteFunc(slices.Clone(remaining), func(m *move) bool { return m.out.Err != nil }), out, err)
 	}
-	for _, m := range todo {
+	for _, m := range remaining {
 		if err := t.between(); err != nil {
-			return failed(todo, out, err)
+			return failed(remaining, out, err)
 		}
 		t.discard(m.staged)
 	}
