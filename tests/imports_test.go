@@ -48,6 +48,7 @@ var layout = map[string]rule{
 	"internal/gitrepo":    {may: []string{"api"}},
 	"internal/config":     {may: []string{"api"}},
 	"internal/control":    {may: []string{"api"}},
+	"internal/bench":      {may: []string{"api", "internal/control"}},
 
 	"cmd/teammemd": {any: true},
 	"etc":          {},
@@ -170,6 +171,9 @@ func TestForbiddenEdges(t *testing.T) {
 		{"server/store/x.go", module + "/server/store/sqlitestore"},
 		{"server/store/sqlitestore/x.go", module + "/server/core"},
 		{"internal/config/x.go", module + "/internal/gitrepo"},
+		{"internal/bench/x.go", module + "/internal/config"},
+		{"internal/bench/x.go", module + "/sync/remote"},
+		{"internal/bench/x.go", "github.com/spf13/cobra"},
 		{"agents/claude/x.go", module + "/internal/gitrepo"},
 		{"cmd/teammemd/x.go", module + "/server/store/storetest"},
 		{"cmd/teammemd/x.go", module + "/sync/simtest"},

@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/bench"
+	"github.com/teammem/teammemd/internal/control"
 )
 
 func (a *app) benchCommand() *cobra.Command {
@@ -42,95 +43,52 @@ func (f *benchFlags) check(counts map[string]int) error {
 	return nil
 }
 
-// contender is a program that keeps two directories equal.
-type contender interface {
-	// name says which program, and how it is set where that matters.
-	name() string
-	// begin starts it over two empty directories.
-	begin(ctx context.Context, r *rig) error
-	// dirs are the two directories.
-	dirs() [2]string
-	// settled reports whether nothing is under way any more, as far as the
-	// program says so; still is how long both directories have not changed.
-	settled(ctx context.Context, still time.Duration) (bool, error)
-}
-
-// keeper is a contender that keeps copies of what it displaced.
-type keeper interface {
-	contender
-	// kept lists the copies on both sides that were not listed before.
-	kept(ctx context.Context) ([]keptCopy, error)
-	// restore puts a copy back where it was, as a person would.
-	restore(ctx context.Context, c keptCopy) error
-}
-
-// keptCopy is one copy of displaced text.
-type keptCopy struct {
-	side          int // index of the directory that it was displaced from
-	id, key, text string
-}
-
-// missing is a program that could not be compared with.
-type missing struct {
-	Program string `json:"program"`
-	Package string `json:"package"` // of Debian
-}
-
-// benchAll measures one contender after the other, each with a place of its
-// own that is gone when its turn is over.
-func (a *app) benchAll(ctx context.Context, f benchFlags, measure func(context.Context, contender) error) ([]missing, error) {
-	all := []contender{newTeam(f.debounce)}
-	var absent []missing
-	if f.compare {
-		peers, without := findPeers()
-		all, absent = append(all, peers...), without
-	}
-	for _, m := range absent {
-		a.sayf("teammemd: %s is not installed; on Debian: apt-get install %s\n", m.Program, m.Package)
-	}
-	for _, c := range all {
-		if err := a.benchOne(ctx, c, measure); err != nil {
-			return absent, fmt.Errorf("measuring %s: %w", c.name(), err)
-		}
-	}
-	return absent, nil
-}
-
-func (a *app) benchOne(ctx context.Context, c contender, measure func(context.Context, contender) error) error {
-	r, err := newRig()
+// benchOptions lets a measurement start this program, and ask its daemons and
+// its server the way that every verb does.
+func (a *app) benchOptions(f benchFlags) (bench.Options, error) {
+	program, err := os.Executable()
 	if err != nil {
-		return err
+		return bench.Options{}, fmt.Errorf("finding the program itself: %w", err)
 	}
-	a.sayf("teammemd: measuring %s\n", c.name())
-	err = c.begin(ctx, r)
-	if err == nil {
-		err = measure(ctx, c)
+	return bench.Options{
+		Program: program, TempDir: os.TempDir(), Debounce: f.debounce, Compare: f.compare,
+		Client: func(getenv func(string) string) (bench.Client, error) {
+			m, err := (&app{getenv: getenv}).machine()
+			return benchClient{m}, err
+		},
+		Progress: func(line string) { a.sayf("teammemd: %s\n", line) },
+	}, nil
+}
+
+// benchClient is the client of a machine that is measured; a [bench.Client].
+type benchClient struct{ machine machine }
+
+func (c benchClient) Status(ctx context.Context) (control.Status, error) {
+	daemon, err := c.machine.daemon(ctx)
+	if err != nil {
+		return control.Status{}, err
 	}
-	return errors.Join(err, r.close())
+	return daemon.Status(ctx)
+}
+
+func (c benchClient) Server() (bench.Pusher, error) {
+	roots, err := c.machine.roots()
+	if err != nil {
+		return nil, err
+	}
+	if len(roots) != 1 {
+		return nil, fmt.Errorf("%w: %d roots are registered", api.ErrConfig, len(roots))
+	}
+	return c.machine.dial(roots[0])
 }
 
 // benchAnswer is what both verbs print with --json.
 type benchAnswer[T any] struct {
-	Schema   int       `json:"schema"`
-	Machine  string    `json:"machine"`
-	Debounce float64   `json:"debounce_ms"`
-	Results  []T       `json:"results"`
-	Missing  []missing `json:"missing"`
+	Schema int `json:"schema"`
+	bench.Report[T]
 }
 
-func newBenchAnswer[T any](f benchFlags, results []T, absent []missing) benchAnswer[T] {
-	if absent == nil {
-		absent = []missing{}
-	}
-	return benchAnswer[T]{schema, thisMachine(), inMS(f.debounce), results, absent}
-}
-
-// thisMachine tells what figures of this machine can be compared with.
-func thisMachine() string {
-	return fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
-}
-
-// benchTable prints figures of several contenders below each other.
+// benchTable prints figures of several programs below each other.
 func (a *app) benchTable(head string, rows [][]string) error {
 	table := tabwriter.NewWriter(a.out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, strings.ReplaceAll(head, " | ", "\t"))
@@ -139,6 +97,3 @@ func (a *app) benchTable(head string, rows [][]string) error {
 	}
 	return table.Flush()
 }
-
-// inMS is a duration as it stands in JSON: milliseconds, to the microsecond.
-func inMS(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

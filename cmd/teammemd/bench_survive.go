@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/bench"
 )
 
 func (a *app) benchSurviveCommand() *cobra.Command {
 	var f benchFlags
-	race := race{}
+	var race bench.Race
 	cmd := &cobra.Command{
 		Use:   "survive",
 		Short: "Edit the same files on two machines at once, and count what is left of the edits",
@@ -29,60 +30,34 @@ func (a *app) benchSurviveCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.benchSurvive(cmd.Context(), f, race) },
 	}
 	f.register(cmd)
-	cmd.Flags().IntVar(&race.rounds, "rounds", 1, "how many races")
-	cmd.Flags().IntVar(&race.files, "files", 40, "how many files are edited in each")
+	cmd.Flags().IntVar(&race.Rounds, "rounds", 1, "how many races")
+	cmd.Flags().IntVar(&race.Files, "files", 40, "how many files are edited in each")
 	return cmd
 }
 
-// race is 'bench survive': what to do, and how long to wait.
-type race struct {
-	rounds, files int
-}
-
-// raceResult adds up the races of one contender.
-type raceResult struct {
-	Name       string  `json:"name"`
-	Rounds     int     `json:"rounds"`
-	Files      int     `json:"files"`
-	Edits      int     `json:"edits"`
-	Lost       int     `json:"lost"`
-	Equal      int     `json:"equal"`
-	Extra      int     `json:"extra"`
-	Copies     int     `json:"copies"`
-	Restorable int     `json:"restorable"`
-	Within     float64 `json:"within_ms"`  // the widest time from first edit to last
-	Settled    float64 `json:"settled_ms"` // the longest time from last edit to rest
-}
-
-// asPromised reports whether everything is as it must be of teammemd.
-func (r raceResult) asPromised() bool {
-	return r.Lost == 0 && r.Equal == r.Files && r.Extra == 0 && r.Copies == r.Edits-r.Files && r.Restorable == r.Copies
-}
-
-func (a *app) benchSurvive(ctx context.Context, f benchFlags, race race) error {
-	if err := f.check(map[string]int{"rounds": race.rounds, "files": race.files}); err != nil {
+func (a *app) benchSurvive(ctx context.Context, f benchFlags, race bench.Race) error {
+	if err := f.check(map[string]int{"rounds": race.Rounds, "files": race.Files}); err != nil {
 		return err
 	}
-	var results []raceResult
-	absent, err := a.benchAll(ctx, f, func(ctx context.Context, c contender) error {
-		result, err := race.run(ctx, c)
-		results = append(results, result)
-		return err
-	})
+	o, err := a.benchOptions(f)
 	if err != nil {
 		return err
 	}
-	if !results[0].asPromised() {
+	report, err := bench.Survive(ctx, o, race)
+	if err != nil {
+		return err
+	}
+	if !report.Results[0].AsPromised() {
 		a.worse(api.ExitFailure)
 	}
 	if a.json {
-		return a.printJSON(newBenchAnswer(f, results, absent))
+		return a.printJSON(benchAnswer[bench.RaceResult]{schema, report})
 	}
-	rows := make([][]string, 0, len(results))
-	for _, r := range results {
+	rows := make([][]string, 0, len(report.Results))
+	for _, r := range report.Results {
 		of := func(n int) string { return fmt.Sprintf("%d of %d", n, r.Files) }
 		copies, restorable := "-", "-"
-		if r.Name == results[0].Name {
+		if r.Name == report.Results[0].Name {
 			copies, restorable = strconv.Itoa(r.Copies), strconv.Itoa(r.Restorable)
 		}
 		rows = append(rows, []string{

@@ -1,9 +1,10 @@
-package main
+package bench
 
 import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,8 +22,8 @@ type syncthing struct {
 }
 
 type syncthingSide struct {
-	house
-	process *benchChild
+	host
+	process *process
 	id      string // of the device
 	port    int
 }
@@ -34,7 +35,7 @@ func (s *syncthing) name() string {
 	return fmt.Sprintf("syncthing, fsWatcherDelayS %d", s.delay)
 }
 
-func (s *syncthing) dirs() [2]string { return [2]string{s.sides[0].team(), s.sides[1].team()} }
+func (s *syncthing) dirs() [2]string { return [2]string{s.sides[0].teamDir(), s.sides[1].teamDir()} }
 
 func (s *syncthing) mostTrials() int { return s.most }
 
@@ -42,7 +43,7 @@ func (s *syncthing) begin(ctx context.Context, r *rig) error {
 	for i, name := range []string{"ada", "ben"} {
 		side := &s.sides[i]
 		var err error
-		if side.house, err = r.house(name); err != nil {
+		if side.host, err = r.host(name); err != nil {
 			return err
 		}
 		if _, err = side.run(ctx, s.program, "generate", "--home="+side.home()); err != nil {
@@ -73,14 +74,14 @@ func (side *syncthingSide) home() string { return filepath.Join(side.dir, "synct
 // start runs one instance as a single process.
 func (s *syncthing) start(ctx context.Context, side *syncthingSide) error {
 	var err error
-	side.process, err = side.house.start(ctx, nil, s.program, "serve", "--home="+side.home(), "--no-browser", "--no-restart", "--no-upgrade")
+	side.process, err = side.host.start(ctx, nil, s.program, "serve", "--home="+side.home(), "--no-browser", "--no-restart", "--no-upgrade")
 	return err
 }
 
 // meet waits until the two talk to each other, by a file that one of them has.
 func (s *syncthing) meet(ctx context.Context) error {
 	const greeting = "hello\n"
-	from, to := filepath.Join(s.sides[0].team(), "hello.md"), filepath.Join(s.sides[1].team(), "hello.md")
+	from, to := filepath.Join(s.sides[0].teamDir(), "hello.md"), filepath.Join(s.sides[1].teamDir(), "hello.md")
 	if err := os.WriteFile(from, []byte(greeting), 0o600); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
@@ -90,7 +91,7 @@ func (s *syncthing) meet(ctx context.Context) error {
 	if err := os.Remove(from); err != nil {
 		return fmt.Errorf("removing: %w", err)
 	}
-	return until(ctx, raceLimit, 10*time.Millisecond, "a removal to arrive", func() (bool, error) {
+	return until(ctx, waitLimit, 10*time.Millisecond, "a removal to arrive", func() (bool, error) {
 		_, err := os.Lstat(to)
 		return os.IsNotExist(err), nil
 	})
@@ -107,64 +108,11 @@ func (s *syncthing) settled(_ context.Context, still time.Duration) (bool, error
 	return still >= time.Duration(2*s.delay+3)*time.Second, nil
 }
 
-// The parts of Syncthing's configuration that are not its defaults. A later
-// release reads an earlier version.
-type (
-	stConfig struct {
-		XMLName xml.Name   `xml:"configuration"`
-		Version int        `xml:"version,attr"`
-		Folder  stFolder   `xml:"folder"`
-		Devices []stDevice `xml:"device"`
-		GUI     stGUI      `xml:"gui"`
-		Options stOptions  `xml:"options"`
-	}
-	stFolder struct {
-		ID      string     `xml:"id,attr"`
-		Path    string     `xml:"path,attr"`
-		Type    string     `xml:"type,attr"`
-		Rescan  int        `xml:"rescanIntervalS,attr"`
-		Watch   bool       `xml:"fsWatcherEnabled,attr"`
-		Delay   int        `xml:"fsWatcherDelayS,attr"`
-		Devices []stMember `xml:"device"`
-		Free    struct {
-			Unit  string  `xml:"unit,attr"`
-			Value float64 `xml:",chardata"`
-		} `xml:"minDiskFree"`
-		Conflicts int `xml:"maxConflicts"`
-	}
-	stMember struct {
-		ID string `xml:"id,attr"`
-	}
-	stDevice struct {
-		ID      string `xml:"id,attr"`
-		Name    string `xml:"name,attr"`
-		Address string `xml:"address"`
-	}
-	stGUI struct {
-		Enabled bool   `xml:"enabled,attr"`
-		Address string `xml:"address"`
-	}
-	stOptions struct {
-		Listen      string `xml:"listenAddress"`
-		GlobalAnn   bool   `xml:"globalAnnounceEnabled"`
-		LocalAnn    bool   `xml:"localAnnounceEnabled"`
-		Relays      bool   `xml:"relaysEnabled"`
-		NAT         bool   `xml:"natEnabled"`
-		Stun        int    `xml:"stunKeepaliveStartS"`
-		Reports     int    `xml:"urAccepted"`
-		Crashes     bool   `xml:"crashReportingEnabled"`
-		Upgrade     int    `xml:"autoUpgradeIntervalH"`
-		Browser     bool   `xml:"startBrowser"`
-		Reconnect   int    `xml:"reconnectionIntervalS"`
-		AnnounceLAN bool   `xml:"announceLANAddresses"`
-	}
-)
-
 // configure writes the whole configuration of one instance.
 func (s *syncthing) configure(side *syncthingSide) error {
 	c := stConfig{Version: 35}
 	c.Folder = stFolder{
-		ID: "bench", Path: side.team(), Type: "sendreceive", Rescan: 3600, Watch: true, Delay: s.delay, Conflicts: 10,
+		ID: "bench", Path: side.teamDir(), Type: "sendreceive", Rescan: 3600, Watch: true, Delay: s.delay, Conflicts: 10,
 	}
 	c.Folder.Free.Unit = "%"
 	for _, d := range s.sides {
@@ -181,4 +129,15 @@ func (s *syncthing) configure(side *syncthingSide) error {
 		return fmt.Errorf("writing a configuration: %w", err)
 	}
 	return nil
+}
+
+// freePort returns a port of the loopback interface that nobody listens on.
+func freePort(ctx context.Context) (int, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("finding a free port: %w", err)
+	}
+	defer func() { _ = ln.Close() }()
+	return ln.Addr().(*net.TCPAddr).Port, nil
 }

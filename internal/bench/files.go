@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"errors"
@@ -12,30 +12,30 @@ import (
 	"time"
 )
 
-// raceKey names a file of the race.
-func raceKey(i int) string { return fmt.Sprintf("note-%04d.md", i) }
+// noteKey names a file that is measured with.
+func noteKey(i int) string { return fmt.Sprintf("note-%04d.md", i) }
 
-// raceText is plain prose, of the same length for every word and file, so that an
+// noteText is plain prose, of the same length for every word and file, so that an
 // edit in place is one write.
-func raceText(who string, i int) string {
+func noteText(who string, i int) string {
 	return fmt.Sprintf("# Note %04d\n\nA word about a plain thing, said by %-28s.\n", i, who)
 }
 
-// leaves are the files of a directory with their texts.
-type leaves map[string]string
+// snapshot is the files of a directory at one time: slash path to text.
+type snapshot map[string]string
 
-func readBoth(dirs [2]string) (sides [2]leaves, err error) {
+func readBoth(dirs [2]string) (sides [2]snapshot, err error) {
 	for i, dir := range dirs {
-		if sides[i], err = readLeaves(dir); err != nil {
+		if sides[i], err = takeSnapshot(dir); err != nil {
 			return sides, err
 		}
 	}
 	return sides, nil
 }
 
-// readLeaves reads what an agent would see: hidden files are none of that.
-func readLeaves(dir string) (leaves, error) {
-	all := make(leaves)
+// takeSnapshot reads what an agent would see: hidden files are none of that.
+func takeSnapshot(dir string) (snapshot, error) {
+	all := make(snapshot)
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -81,7 +81,7 @@ func editBoth(dirs [2]string, texts [2][]string) (took time.Duration, err error)
 	}()
 	for side, dir := range dirs {
 		for i := range texts[side] {
-			f, err := os.OpenFile(filepath.Join(dir, raceKey(i)), os.O_WRONLY, 0)
+			f, err := os.OpenFile(filepath.Join(dir, noteKey(i)), os.O_WRONLY, 0)
 			if err != nil {
 				return 0, fmt.Errorf("opening a file to edit: %w", err)
 			}
@@ -112,7 +112,7 @@ func editBoth(dirs [2]string, texts [2][]string) (took time.Duration, err error)
 
 func writeAll(dir string, texts []string) error {
 	for i, text := range texts {
-		if err := os.WriteFile(filepath.Join(dir, raceKey(i)), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, noteKey(i)), []byte(text), 0o600); err != nil {
 			return fmt.Errorf("writing an edit: %w", err)
 		}
 	}

@@ -1,33 +1,17 @@
-package main
+package bench
 
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 )
-
-// findPeers returns the programs to compare with that are installed here.
-func findPeers() (peers []contender, absent []missing) {
-	if program, err := exec.LookPath("syncthing"); err == nil {
-		peers = append(peers, &syncthing{program: program, delay: 10, most: 5}, &syncthing{program: program, delay: 1, most: 20})
-	} else {
-		absent = append(absent, missing{"syncthing", "syncthing"})
-	}
-	if program, err := exec.LookPath("unison"); err == nil {
-		peers = append(peers, &unison{program: program})
-	} else {
-		absent = append(absent, missing{"unison", "unison"})
-	}
-	return peers, absent
-}
 
 // unison is Unison between two directories of one machine, as it is left to run:
 // it looks every second, and skips what was changed on both sides.
 type unison struct {
 	program string
-	process *benchChild
+	process *process
 	sides   [2]string
 }
 
@@ -38,13 +22,13 @@ func (u *unison) dirs() [2]string { return u.sides }
 func (u *unison) mostTrials() int { return 20 }
 
 func (u *unison) begin(ctx context.Context, r *rig) error {
-	var home house
+	var home host
 	for i, name := range []string{"ada", "ben"} {
-		h, err := r.house(name)
+		h, err := r.host(name)
 		if err != nil {
 			return err
 		}
-		home, u.sides[i] = h, h.team()
+		home, u.sides[i] = h, h.teamDir()
 	}
 	if err := os.MkdirAll(filepath.Join(home.dir, ".unison"), 0o700); err != nil {
 		return err
