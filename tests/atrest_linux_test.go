@@ -74,10 +74,7 @@ func TestRescan(t *testing.T) {
 		}
 		middle := quantile(took, 0.5)
 		t.Logf("FIGURE %d files: rescan: median %d ms, min %d ms of %d runs", atRestFiles, middle.Milliseconds(), slices.Min(took).Milliseconds(), len(took))
-		if middle > atRestRescan {
-			return fmt.Sprintf("a rescan takes %s, want at most %s", middle, atRestRescan)
-		}
-		return ""
+		return tooLong(t, "a rescan", middle, atRestRescan)
 	})
 }
 
@@ -100,10 +97,7 @@ func TestAtRest(t *testing.T) {
 		idle, serverIdle := atWork(t, daemon)-before, atWork(t, server)-serverBefore
 		t.Logf("FIGURE %d files: daemon at rest for %s: %d ms of processor time, %.1f MiB; server: %d ms", atRestFiles, *atRestFor,
 			idle.Milliseconds(), mib(anonymous(t, daemon)), serverIdle.Milliseconds())
-		if most := atRestCPU * time.Duration(atRestFor.Seconds()/30); idle > most {
-			return fmt.Sprintf("%s of processor time in %s, want at most %s", idle, *atRestFor, most)
-		}
-		return ""
+		return tooLong(t, "processor time in "+atRestFor.String(), idle, atRestCPU*time.Duration(atRestFor.Seconds()/30))
 	})
 	memory := anonymous(t, daemon)
 	if memory > atRestMemory {

@@ -31,10 +31,7 @@ func TestSyncSpeed(t *testing.T) {
 			}
 			middle := quantile(took, 0.5)
 			t.Logf("FIGURE sync of %d files, %s: median %d ms of %d runs", files, what, middle.Milliseconds(), runs)
-			if limit > 0 && middle > limit {
-				return fmt.Sprintf("sync, %s: median %s, want at most %s", what, middle, limit)
-			}
-			return ""
+			return tooLong(t, "sync, "+what, middle, limit)
 		})
 	}
 	changes := 0

@@ -75,10 +75,7 @@ func TestUpDetached(t *testing.T) {
 		}
 		middle := quantile(took, 0.5)
 		t.Logf("FIGURE up --detach to in sync, 14 files: median %d ms of %d runs", middle.Milliseconds(), runs)
-		if middle > 500*time.Millisecond {
-			return fmt.Sprintf("median %s, want at most 0.5 s", middle)
-		}
-		return ""
+		return tooLong(t, "up --detach", middle, 500*time.Millisecond)
 	})
 }
 
