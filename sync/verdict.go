@@ -14,7 +14,7 @@ import (
 type verdict struct {
 	sum   api.Checksum
 	held  Held
-	until time.Time
+	until time.Time // before then it is not sent again by itself
 }
 
 // verdictHolds is how long what was refused is not sent again by itself, before

@@ -191,7 +191,7 @@ func (at spot) holds(before mark, sum api.Checksum) (bool, error) {
 	if err != nil || api.Sum(content) != sum {
 		return false, nil //nolint:nilerr // the exchange will tell
 	}
-	f, err := at.root.Open(at.name)
+	f, err := at.root.OpenFile(at.name, openToSync|nonblock, 0)
 	if err != nil {
 		return false, nil //nolint:nilerr // as above
 	}
