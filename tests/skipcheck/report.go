@@ -106,7 +106,7 @@ func (r *report) skip(name string, e event) {
 		return // a package without tests
 	}
 	r.sum.skipped++
-	if reason := reasonFor(r.list, name); reason != "" {
+	if reason := reasonFor(r.list, name, why(said)); reason != "" {
 		r.print(fmt.Sprintf("SKIP %s: %s (permitted: %s)\n", name, why(said), reason))
 		return
 	}

@@ -18,7 +18,7 @@ func events(lines ...[3]string) string {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	list, err := readPermitted(strings.NewReader("# comment\n\nexample\\.com/p\\.TestMac/.*  # needs macOS\n"))
+	list, err := readPermitted(strings.NewReader("# comment\n\nexample\\.com/p\\.TestMac/.*  # needs macOS\nexample\\.com/p\\.TestTraced: no strace # not here\nexample\\.com/p\\.TestShort: short run # another run has it\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +64,16 @@ func TestRead(t *testing.T) {
 			"a permitted skip", skip("TestMac/swap"),
 			"SKIP example.com/p.TestMac/swap: x_test.go:5: no strace (permitted: needs macOS)\n1 skipped, 0 of them not permitted\n",
 			summary{skipped: 1},
+		},
+		{
+			"a skip for the reason that is permitted", skip("TestTraced"),
+			"SKIP example.com/p.TestTraced: x_test.go:5: no strace (permitted: not here)\n1 skipped, 0 of them not permitted\n",
+			summary{skipped: 1},
+		},
+		{
+			"a skip for another reason than the one that is permitted", skip("TestShort"),
+			"SKIP example.com/p.TestShort: x_test.go:5: no strace (NOT in the list of permitted skips)\n1 skipped, 1 of them not permitted\n",
+			summary{skipped: 1, forbidden: 1},
 		},
 		{
 			"a pattern matches whole names",
