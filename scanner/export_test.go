@@ -29,7 +29,7 @@ type Pattern struct {
 
 // Patterns returns the loaded rules by id.
 func Patterns() (map[string]Pattern, error) {
-	rules, err := rules()
+	rules, err := loaded()
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func Patterns() (map[string]Pattern, error) {
 // Exceptions returns how many exceptions the loaded rules have: global ones,
 // and ones that depend on a name or a commit.
 func Exceptions() (global, placed int, err error) {
-	rules, err := rules()
+	rules, err := loaded()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -75,7 +75,7 @@ func ReasonOf(rule string) string { return reasonOf(rule) }
 
 // Answer runs one worker to its end in ctx and returns what it hands back.
 func (s *Scanner) Answer(ctx context.Context, text string) ([]Finding, error) {
-	rules, err := rules()
+	rules, err := loaded()
 	if err != nil {
 		return nil, err
 	}

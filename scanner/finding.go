@@ -3,27 +3,20 @@ package scanner
 import (
 	"cmp"
 	"slices"
+
+	"github.com/teammem/teammemd/scanner/rules"
 )
 
 // Tier says how sure a rule is, and so who may let a finding pass.
-type Tier string
+type Tier = rules.Tier
 
 // The tiers, strictest first.
 const (
-	// Block1 is the shape of one vendor's token. Only a team policy lets it pass.
-	Block1 Tier = "block1"
-	// Block2 is a structure that holds a secret: a key in PEM, a signed token, a
-	// header. Only a team policy lets it pass.
-	Block2 Tier = "block2"
-	// Block3 is a guess from labels and randomness. A person may let it pass.
-	Block3 Tier = "block3"
-	// Warn marks text without holding it.
-	Warn Tier = "warn"
+	Block1 = rules.Block1
+	Block2 = rules.Block2
+	Block3 = rules.Block3
+	Warn   = rules.Warn
 )
-
-// Holds reports whether a finding of tier t keeps its text from travelling. A
-// tier that is not known holds.
-func (t Tier) Holds() bool { return t != Warn }
 
 // Finding is one place where a rule matched. It holds no part of the text.
 type Finding struct {

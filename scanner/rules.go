@@ -38,9 +38,9 @@ type kind struct {
 	reason string
 }
 
-// rules builds the rule set once for the process: it costs tens of milliseconds
+// loaded builds the rule set once for the process: it costs tens of milliseconds
 // and megabytes, and gitleaks' own logger is a global that is silenced here.
-var rules = sync.OnceValues(loadRules)
+var loaded = sync.OnceValues(loadRules)
 
 func loadRules() (*ruleSet, error) {
 	silence()

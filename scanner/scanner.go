@@ -92,7 +92,7 @@ func (s *Scanner) Scan(ctx context.Context, name, text string) ([]Finding, error
 
 // Rules returns the number of rules that are loaded, 0 when they do not load.
 func (s *Scanner) Rules() int {
-	rules, err := rules()
+	rules, err := loaded()
 	if err != nil {
 		return 0
 	}
@@ -102,7 +102,7 @@ func (s *Scanner) Rules() int {
 // RuleSet names the loaded rules: a generation and a hash over all that can
 // change a finding, such as "1-0123456789ab". It is "" when they do not load.
 func (s *Scanner) RuleSet() string {
-	rules, err := rules()
+	rules, err := loaded()
 	if err != nil {
 		return ""
 	}
@@ -119,7 +119,7 @@ type answer struct {
 // a rule, so a caller does not wait for it beyond the deadline; the worker stays
 // taken until it ends.
 func (s *Scanner) scan(ctx context.Context, name, text string) ([]Finding, error) {
-	rules, err := rules()
+	rules, err := loaded()
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,12 @@ type rule struct {
 var layout = map[string]rule{
 	"api":             {},
 	"memory":          {may: []string{"api"}},
-	"scanner":         {may: []string{"scanner/samples"}},
+	"scanner":         {may: []string{"scanner/samples", "scanner/rules", "scanner/match", "scanner/view"}},
+	"scanner/rules":   {may: []string{"scanner/samples"}},
+	"scanner/match":   {may: []string{"scanner", "scanner/rules"}},
+	"scanner/view":    {},
 	"scanner/samples": {},
+	"scanner/corpus":  {may: []string{"scanner/samples"}, testOnly: true},
 	"watcher":         {may: []string{"internal/planted"}},
 
 	"sync":          {may: []string{"api", "memory", "internal/planted"}, never: []string{"os", "net/http", "syscall", "golang.org/x/sys"}},
@@ -68,7 +72,7 @@ var owners = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"watcher"},
 	"github.com/go-git/go-git":        {"internal/gitrepo"},
 	"github.com/spf13/cobra":          {"cmd/teammemd"},
-	"github.com/zricethezav/gitleaks": {"scanner", "scanner/samples"},
+	"github.com/zricethezav/gitleaks": {"scanner", "scanner/rules"},
 	"zombiezen.com/go/sqlite":         {"server/store/sqlitestore"},
 }
 

@@ -7,61 +7,61 @@ import (
 // families is in the order of the rules. Prefixes are cut, so that this file is
 // clean to every scanner.
 var families = []Family{
-	{"anthropic-admin-api-key", func(s *source) string { return "sk-" + "ant-" + "admin01-" + s.text(word, 93) + "AA" }},
-	{"anthropic-api-key", func(s *source) string { return "sk-" + "ant-" + "api03-" + s.text(word, 93) + "AA" }},
-	{"aws-access-token", func(s *source) string { return "AK" + "IA" + s.text(upper+"234567", 16) }},
-	{"azure-ad-client-secret", func(s *source) string { return s.text(alnum, 3) + "8" + "Q~" + s.text(alnum, 34) }},
-	{"databricks-api-token", func(s *source) string { return "da" + "pi" + s.text(hex, 32) }},
-	{"digitalocean-access-token", func(s *source) string { return "doo" + "_v1_" + s.text(hex, 64) }},
-	{"digitalocean-pat", func(s *source) string { return "dop" + "_v1_" + s.text(hex, 64) }},
-	{"gcp-api-key", func(s *source) string { return "AI" + "za" + s.text(alnum, 35) }},
-	{"github-app-token", func(s *source) string { return "gh" + "s_" + s.text(alnum, 36) }},
-	{"github-fine-grained-pat", func(s *source) string { return "github" + "_pat_" + s.text(alnum, 22) + "_" + s.text(alnum, 59) }},
-	{"github-oauth", func(s *source) string { return "gh" + "o_" + s.text(alnum, 36) }},
-	{"github-pat", func(s *source) string { return "gh" + "p_" + s.text(alnum, 36) }},
-	{"github-refresh-token", func(s *source) string { return "gh" + "r_" + s.text(alnum, 36) }},
-	{"gitlab-deploy-token", func(s *source) string { return "gl" + "dt-" + s.text(alnum, 20) }},
-	{"gitlab-pat", func(s *source) string { return "gl" + "pat-" + s.text(alnum, 20) }},
-	{"grafana-api-key", func(s *source) string { return "eyJr" + "Ijoi" + s.text(alnum, 88) + "==" }},
-	{"grafana-cloud-api-token", func(s *source) string { return "gl" + "c_" + s.text(alnum, 80) }},
-	{"grafana-service-account-token", func(s *source) string { return "gl" + "sa_" + s.text(alnum, 32) + "_" + s.text(hex, 8) }},
-	{"hashicorp-tf-api-token", func(s *source) string { return s.text(alnum, 14) + ".atlas" + "v1." + s.text(alnum, 67) }},
-	{"huggingface-access-token", func(s *source) string { return "h" + "f_" + s.text(lower+upper, 34) }},
-	{"npm-access-token", func(s *source) string { return "np" + "m_" + s.text(alnum, 36) }},
-	{"openai-api-key", func(s *source) string {
-		return "sk-" + "proj-" + s.text(word, 74) + "T3Blb" + "kFJ" + s.text(alnum, 74)
+	{"anthropic-admin-api-key", func(s *Source) string { return "sk-" + "ant-" + "admin01-" + s.Text(Word, 93) + "AA" }},
+	{"anthropic-api-key", func(s *Source) string { return "sk-" + "ant-" + "api03-" + s.Text(Word, 93) + "AA" }},
+	{"aws-access-token", func(s *Source) string { return "AK" + "IA" + s.Text(Upper+"234567", 16) }},
+	{"azure-ad-client-secret", func(s *Source) string { return s.Text(Alnum, 3) + "8" + "Q~" + s.Text(Alnum, 34) }},
+	{"databricks-api-token", func(s *Source) string { return "da" + "pi" + s.Text(Hex, 32) }},
+	{"digitalocean-access-token", func(s *Source) string { return "doo" + "_v1_" + s.Text(Hex, 64) }},
+	{"digitalocean-pat", func(s *Source) string { return "dop" + "_v1_" + s.Text(Hex, 64) }},
+	{"gcp-api-key", func(s *Source) string { return "AI" + "za" + s.Text(Alnum, 35) }},
+	{"github-app-token", func(s *Source) string { return "gh" + "s_" + s.Text(Alnum, 36) }},
+	{"github-fine-grained-pat", func(s *Source) string { return "github" + "_pat_" + s.Text(Alnum, 22) + "_" + s.Text(Alnum, 59) }},
+	{"github-oauth", func(s *Source) string { return "gh" + "o_" + s.Text(Alnum, 36) }},
+	{"github-pat", func(s *Source) string { return "gh" + "p_" + s.Text(Alnum, 36) }},
+	{"github-refresh-token", func(s *Source) string { return "gh" + "r_" + s.Text(Alnum, 36) }},
+	{"gitlab-deploy-token", func(s *Source) string { return "gl" + "dt-" + s.Text(Alnum, 20) }},
+	{"gitlab-pat", func(s *Source) string { return "gl" + "pat-" + s.Text(Alnum, 20) }},
+	{"grafana-api-key", func(s *Source) string { return "eyJr" + "Ijoi" + s.Text(Alnum, 88) + "==" }},
+	{"grafana-cloud-api-token", func(s *Source) string { return "gl" + "c_" + s.Text(Alnum, 80) }},
+	{"grafana-service-account-token", func(s *Source) string { return "gl" + "sa_" + s.Text(Alnum, 32) + "_" + s.Text(Hex, 8) }},
+	{"hashicorp-tf-api-token", func(s *Source) string { return s.Text(Alnum, 14) + ".atlas" + "v1." + s.Text(Alnum, 67) }},
+	{"huggingface-access-token", func(s *Source) string { return "h" + "f_" + s.Text(Lower+Upper, 34) }},
+	{"npm-access-token", func(s *Source) string { return "np" + "m_" + s.Text(Alnum, 36) }},
+	{"openai-api-key", func(s *Source) string {
+		return "sk-" + "proj-" + s.Text(Word, 74) + "T3Blb" + "kFJ" + s.Text(Alnum, 74)
 	}},
-	{"postman-api-token", func(s *source) string { return "PM" + "AK-" + s.text(hex, 24) + "-" + s.text(hex, 34) }},
+	{"postman-api-token", func(s *Source) string { return "PM" + "AK-" + s.Text(Hex, 24) + "-" + s.Text(Hex, 34) }},
 	{"private-key", privateKey},
-	{"pulumi-api-token", func(s *source) string { return "pu" + "l-" + s.text(hex, 40) }},
-	{"pypi-upload-token", func(s *source) string { return "pypi-" + "AgEI" + "cHlwaS5vcmc" + s.text(word, 120) + "A" }},
-	{"sendgrid-api-token", func(s *source) string { return "S" + "G." + s.text(alnum, 22) + "." + s.text(alnum, 43) }},
-	{"sentry-org-token", func(s *source) string {
-		return "sntr" + "ys_" + "eyJpYXQiO" + s.text(alnum, 30) + "LCJyZWdpb" + "25fdXJs" + s.text(alnum, 60) + "_" + s.text(alnum, 43)
+	{"pulumi-api-token", func(s *Source) string { return "pu" + "l-" + s.Text(Hex, 40) }},
+	{"pypi-upload-token", func(s *Source) string { return "pypi-" + "AgEI" + "cHlwaS5vcmc" + s.Text(Word, 120) + "A" }},
+	{"sendgrid-api-token", func(s *Source) string { return "S" + "G." + s.Text(Alnum, 22) + "." + s.Text(Alnum, 43) }},
+	{"sentry-org-token", func(s *Source) string {
+		return "sntr" + "ys_" + "eyJpYXQiO" + s.Text(Alnum, 30) + "LCJyZWdpb" + "25fdXJs" + s.Text(Alnum, 60) + "_" + s.Text(Alnum, 43)
 	}},
-	{"sentry-user-token", func(s *source) string { return "sntr" + "yu_" + s.text(hex, 64) }},
-	{"shopify-access-token", func(s *source) string { return "shp" + "at_" + s.text(hex, 32) }},
-	{"shopify-shared-secret", func(s *source) string { return "shp" + "ss_" + s.text(hex, 32) }},
-	{"slack-app-token", func(s *source) string {
-		return "xa" + "pp-1-A" + s.text(digits+upper, 10) + "-" + s.text(digits, 13) + "-" + s.text(hex, 64)
+	{"sentry-user-token", func(s *Source) string { return "sntr" + "yu_" + s.Text(Hex, 64) }},
+	{"shopify-access-token", func(s *Source) string { return "shp" + "at_" + s.Text(Hex, 32) }},
+	{"shopify-shared-secret", func(s *Source) string { return "shp" + "ss_" + s.Text(Hex, 32) }},
+	{"slack-app-token", func(s *Source) string {
+		return "xa" + "pp-1-A" + s.Text(Digits+Upper, 10) + "-" + s.Text(Digits, 13) + "-" + s.Text(Hex, 64)
 	}},
-	{"slack-bot-token", func(s *source) string {
-		return "xo" + "xb-" + s.text(digits, 12) + "-" + s.text(digits, 13) + "-" + s.text(alnum, 24)
+	{"slack-bot-token", func(s *Source) string {
+		return "xo" + "xb-" + s.Text(Digits, 12) + "-" + s.Text(Digits, 13) + "-" + s.Text(Alnum, 24)
 	}},
-	{"slack-user-token", func(s *source) string {
-		return "xo" + "xp-" + strings.Repeat(s.text(digits, 12)+"-", 3) + s.text(hex, 32)
+	{"slack-user-token", func(s *Source) string {
+		return "xo" + "xp-" + strings.Repeat(s.Text(Digits, 12)+"-", 3) + s.Text(Hex, 32)
 	}},
-	{"stripe-access-token", func(s *source) string { return "sk" + "_live_" + s.text(alnum, 24) }},
-	{"twilio-api-key", func(s *source) string { return "S" + "K" + s.text(hex, 32) }},
+	{"stripe-access-token", func(s *Source) string { return "sk" + "_live_" + s.Text(Alnum, 24) }},
+	{"twilio-api-key", func(s *Source) string { return "S" + "K" + s.Text(Hex, 32) }},
 }
 
 // privateKey returns a block in the armour of PEM whose body is no key.
-func privateKey(s *source) string {
+func privateKey(s *Source) string {
 	const armour = "-----"
 	title := " " + "PRIV" + "ATE KEY"
 	lines := []string{armour + "BEGIN" + title + armour}
 	for range 6 {
-		lines = append(lines, s.text(alnum+"+/", 64))
+		lines = append(lines, s.Text(Alnum+"+/", 64))
 	}
 	lines = append(lines, armour+"END"+title+armour)
 	return strings.Join(lines, "\n")

@@ -16,7 +16,7 @@ import (
 type Family struct {
 	// Rule is the id of the rule that must find it.
 	Rule string
-	make func(*source) string
+	make func(*Source) string
 }
 
 // Sample returns the family's sample. It is the same in every process, so it is
@@ -26,12 +26,7 @@ func (f Family) Sample() string { return f.SampleFrom(1) }
 // SampleFrom returns the sample for a seed; others for other seeds. It ends
 // without a newline. Only that of "private-key" has several lines.
 func (f Family) SampleFrom(seed uint64) string {
-	// A family's samples must not share their random part with another's.
-	stream := uint64(14695981039346656037)
-	for i := range len(f.Rule) {
-		stream = (stream ^ uint64(f.Rule[i])) * 1099511628211
-	}
-	return f.make(&source{rand.New(rand.NewPCG(seed, stream))})
+	return f.make(NewSource(seed, f.Rule))
 }
 
 // Families returns all families, in the order of their rules.
@@ -48,22 +43,34 @@ func Find(rule string) (Family, bool) {
 	return families[at], true
 }
 
-// source draws random characters.
-type source struct{ *rand.Rand }
+// Source draws random text, the same for the same seed.
+type Source struct{ *rand.Rand }
 
+// NewSource returns the source of a seed. Sources of other names draw other
+// texts, so that no two kinds of samples share their random part.
+func NewSource(seed uint64, name string) *Source {
+	stream := uint64(14695981039346656037) // FNV-1a
+	for i := range len(name) {
+		stream = (stream ^ uint64(name[i])) * 1099511628211
+	}
+	return &Source{rand.New(rand.NewPCG(seed, stream))}
+}
+
+// Alphabets of [Source.Text].
 const (
-	digits = "0123456789"
-	lower  = "abcdefghijklmnopqrstuvwxyz"
-	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	hex    = digits + "abcdef"
-	alnum  = digits + lower + upper
-	word   = alnum + "_-"
+	Digits = "0123456789"
+	Lower  = "abcdefghijklmnopqrstuvwxyz"
+	Upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	Hex    = Digits + "abcdef"
+	Alnum  = Digits + Lower + Upper
+	Word   = Alnum + "_-"
+	Base64 = Alnum + "+/"
 )
 
-// text returns length characters of alphabet. It begins with a run without
-// repetition, as long as the alphabet allows, so that no seed makes a sample
-// that is too regular for the rules.
-func (s *source) text(alphabet string, length int) string {
+// Text returns length characters of alphabet, which is ASCII. It begins with a
+// run without repetition, as long as the alphabet allows, so that no seed makes
+// a sample that is too regular for the rules.
+func (s *Source) Text(alphabet string, length int) string {
 	made := make([]byte, 0, length)
 	for len(made) < length {
 		for _, at := range s.Perm(len(alphabet)) {
