@@ -65,33 +65,40 @@ func middles(e *edit) {
 		if end-start < shortest || changesOfKind(e.src[start:end]) < 3 {
 			continue
 		}
-		single, double := lastRuns(e.src[start:end])
-		switch {
-		case double[0] >= 0:
-			e.drop(start+double[0], start+double[0]+2)
-			e.drop(start+double[1], start+double[1]+2)
-		case single[0] >= 0:
-			e.drop(start+single[0], start+single[0]+1)
-			e.drop(start+single[1], start+single[1]+1)
+		single, double := underscores(e.src[start:end])
+		size, pair := 2, double
+		if double[0] < 0 {
+			size, pair = 1, single
+		}
+		if pair[0] >= 0 {
+			e.drop(start+pair[0], start+pair[0]+size)
+			e.drop(start+pair[1], start+pair[1]+size)
 		}
 	}
 }
 
-// lastRuns returns where the last two single and the last two double underscores
-// of a word stand; the first of two is -1 where there are none.
-func lastRuns(s string) (single, double [2]int) {
+// underscores returns where the pairs of single and of double underscores of a
+// word stand that are its emphasis: the last two, or the last one and that which
+// begins the word. The first of two is -1 where there is no pair.
+func underscores(s string) (single, double [2]int) {
 	single, double = [2]int{-1, -1}, [2]int{-1, -1}
 	for i := 0; i < len(s); i++ {
 		start := i
 		for i < len(s) && s[i] == '_' {
 			i++
 		}
+		pair := &single
 		switch i - start {
 		case 1:
-			single = [2]int{single[1], start}
 		case 2:
-			double = [2]int{double[1], start}
+			pair = &double
+		default:
+			continue
 		}
+		if pair[0] != 0 || i == len(s) {
+			pair[0] = pair[1]
+		}
+		pair[1] = start
 	}
 	return single, double
 }

@@ -41,7 +41,8 @@ func (e *edit) emphasis(i int) int {
 		j++
 	}
 	// A long run hides something or draws a line, and one ~ is part of the word.
-	if j-i > most || stars > 3 || e.src[i:j] == "~" {
+	// Four stars are the end of something bold and the begin of another.
+	if j-i > most || stars > 4 || e.src[i:j] == "~" {
 		return j
 	}
 	if e.src[i:j] == "`" && j < len(e.src) {

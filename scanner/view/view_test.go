@@ -161,3 +161,14 @@ func TestDecode(t *testing.T) {
 		}
 	}
 }
+
+func TestProseHasNoViews(t *testing.T) {
+	t.Parallel()
+	for _, text := range view.Variants(view.Of(prose)) {
+		start, end, _ := text.NextTouched(0)
+		t.Errorf("a view differs at %q", text.String()[start:end])
+	}
+	if text, ok := view.Decode(view.Of(prose)); ok {
+		t.Errorf("decoded: %q", text)
+	}
+}
