@@ -1,11 +1,11 @@
 package view
 
 // invisible reports whether r shows nothing: joiners, marks of direction,
-// selectors of variants, soft hyphens.
+// selectors of variants, soft hyphens, controls that are no space.
 func invisible(r rune) bool {
 	switch {
 	case r < 0x80:
-		return false
+		return r < ' ' && (r < '\t' || r > '\r') || r == 0x7F
 	case r < 0x2000:
 		return r < 0xA0 && r != 0x85 || r == 0xAD || r == 0x34F || r == 0x61C || 0x180B <= r && r <= 0x180F
 	case r < 0xE0000:

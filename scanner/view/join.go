@@ -4,7 +4,7 @@ import "strings"
 
 // joints marks the bytes at which [join] may find something.
 var joints = func() (table [256]bool) {
-	for _, c := range "*`~\"'\\<\x1B" {
+	for _, c := range "*`~\"'\\<" {
 		table[c] = true
 	}
 	return table
