@@ -94,7 +94,7 @@ func TestEveryMatchHoldsAKeyword(t *testing.T) {
 			t.Errorf("%s: no keyword", r.ID)
 		}
 		for _, keyword := range r.Keywords {
-			if keyword != strings.ToLower(keyword) || len(keyword) < 3 {
+			if keyword != strings.ToLower(keyword) || len(keyword) < 2 {
 				t.Errorf("%s: keyword %q is not in lower case, or is too short", r.ID, keyword)
 			}
 		}

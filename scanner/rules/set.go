@@ -8,5 +8,12 @@ func Ours() []Rule {
 	return slices.Concat(
 		vendorsAI,
 		vendorsCloud,
+		vendorsCode,
+		vendorsData,
+		vendorsIdentity,
+		vendorsMessaging,
+		vendorsObserve,
+		vendorsPayments,
+		vendorsWork,
 	)
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	stdbase64 "encoding/base64"
 	"slices"
 	"strings"
 
@@ -157,6 +158,14 @@ const uuidPattern = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 func (uuid) draw(s *samples.Source, f fill) string {
 	drawn := run{samples.Hex, 32}.draw(s, f)
 	return drawn[:8] + "-" + drawn[8:12] + "-" + drawn[12:16] + "-" + drawn[16:20] + "-" + drawn[20:]
+}
+
+// botNumber is the number of a Discord bot, in base64.
+type botNumber struct{}
+
+func (botNumber) draw(s *samples.Source, f fill) string {
+	number := "1" + run{samples.Digits, 17}.draw(s, f)
+	return stdbase64.RawURLEncoding.EncodeToString([]byte(number))
 }
 
 // sample puts parts together.
