@@ -14,6 +14,8 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 	"github.com/zricethezav/gitleaks/v8/detect"
 	"github.com/zricethezav/gitleaks/v8/logging"
+
+	"github.com/teammem/teammemd/scanner/rules"
 )
 
 const (
@@ -57,7 +59,7 @@ func loadRules() (*ruleSet, error) {
 
 	kinds := make(map[string]kind, len(cfg.Rules))
 	for id := range cfg.Rules {
-		kinds[id] = kind{tier: tierOf(id), reason: reasonOf(id)}
+		kinds[id] = kind{tier: rules.TierOf(id), reason: reasonOf(id)}
 	}
 	return &ruleSet{detector: detector, kinds: kinds, version: version(cfg, kinds)}, nil
 }
