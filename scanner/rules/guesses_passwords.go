@@ -1,0 +1,4 @@
+package rules
+
+var passwordGuesses = []Rule{}
+var warnings = []Rule{}
