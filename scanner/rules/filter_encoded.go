@@ -1,7 +1,7 @@
 package rules
 
 import (
-	"encoding/base64"
+	stdbase64 "encoding/base64"
 	"strings"
 )
 
@@ -12,7 +12,7 @@ func basicPair(value string) bool {
 	if published(value) {
 		return false
 	}
-	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+	raw, err := stdbase64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
 	if err != nil {
 		return false
 	}
@@ -21,7 +21,7 @@ func basicPair(value string) bool {
 		return false
 	}
 	if pass == "" {
-		return random(user)
+		return isRandom(user)
 	}
 	return !placeholder(pass) && !weak(pass)
 }
@@ -59,5 +59,5 @@ var PrivateJWK = Filter{Name: "private-jwk-1", Keep: func(m Match) bool {
 var Base32 = Filter{Name: "base32-1", Keep: func(m Match) bool {
 	value := m.Secret()
 	kinds := makeupOf(value)
-	return kinds.digits > 0 && (kinds.lower == 0 || kinds.upper == 0) && kinds.wordy*2 < len(value)
+	return (kinds.digits > 1 || kinds.digits > 0 && kinds.wordy*2 < len(value)) && (kinds.lower == 0 || kinds.upper == 0)
 }}

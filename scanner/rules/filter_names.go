@@ -9,17 +9,17 @@ var (
 	nameShape = regexp.MustCompile(`^[.$@]?[A-Za-z][A-Za-z]*\d{0,4}(?:(?:[._/:-]|::|->)[A-Za-z]*\d{0,4})*(?:\(.*|\[.*)?$`)
 	pathShape = regexp.MustCompile(`^(?:\.{0,2}/|~/|[A-Za-z]:\\|\\\\|[\w.-]+/[\w.-]+\.[a-z]{1,5}$|[\w./-]+\.(?:md|txt|json|ya?ml|pem|key|crt|env|toml|html?|py|js|ts|go|rb|php|sh|png|svg|jpe?g|csv|xml|conf|ini|pfx|p12|jks)$)`)
 	linkShape = regexp.MustCompile(`^(?:[a-z][a-z0-9+.-]{1,20}://|mailto:|www\.)`)
-	version   = regexp.MustCompile(`^v?\d+(?:\.\d+){1,4}(?:[-+][\w.-]+)?$|^\d{4}-\d{2}-\d{2}(?:[T-].*)?$`)
+	release   = regexp.MustCompile(`^v?\d+(?:\.\d+){1,4}(?:[-+][\w.-]+)?$|^\d{4}-\d{2}-\d{2}(?:[T-].*)?$`)
 	mailbox   = regexp.MustCompile(`^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$`)
 	numbers   = regexp.MustCompile(`^[\d\s.,:+%/_-]*$`)
-	word      = regexp.MustCompile(`^[A-Za-z]?[a-z]+[,.:;!?)]*$|^[A-Z]+[,.:;!?)]*$`)
+	wordShape = regexp.MustCompile(`^[A-Za-z]?[a-z]+[,.:;!?)]*$|^[A-Z]+[,.:;!?)]*$`)
 	digest    = regexp.MustCompile(`^(?i:sha(?:1|256|384|512)|md5)[:-]`)
 )
 
 // named reports whether value is the name of something rather than a secret: in
 // code, in a file system, on the web, of a release, of a person's mailbox.
 func named(value string) bool {
-	if pathShape.MatchString(value) || linkShape.MatchString(value) || version.MatchString(value) || mailbox.MatchString(value) || digest.MatchString(value) {
+	if pathShape.MatchString(value) || linkShape.MatchString(value) || release.MatchString(value) || mailbox.MatchString(value) || digest.MatchString(value) {
 		return true
 	}
 	if !nameShape.MatchString(value) {
@@ -30,10 +30,10 @@ func named(value string) bool {
 	return m.wordy*2 >= m.lower+m.upper || m.digits == 0 && m.changes*4 < len(value)
 }
 
-func uuid(value string) bool { return uuidShape.MatchString(value) }
+func isUUID(value string) bool { return uuidShape.MatchString(value) }
 
 func numeral(value string) bool { return numbers.MatchString(value) }
 
 // plainWord reports whether value is one word in letters alone, with a
 // sentence's punctuation or without.
-func plainWord(value string) bool { return word.MatchString(value) }
+func plainWord(value string) bool { return wordShape.MatchString(value) }

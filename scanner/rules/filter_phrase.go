@@ -74,7 +74,7 @@ func recoveryCodes(list string) bool {
 	made := 0
 	for _, code := range codes {
 		m := makeupOf(code)
-		if m.digits >= 2 && !version.MatchString(code) && !placeholder(code) && m.wordy*2 < len(code) {
+		if m.digits >= 2 && !release.MatchString(code) && !placeholder(code) && m.wordy*2 < len(code) {
 			made++
 		}
 	}

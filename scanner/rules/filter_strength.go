@@ -2,13 +2,14 @@ package rules
 
 import (
 	"math"
+	"regexp"
 	"strings"
 )
 
 // Random keeps a value that a machine drew: long, of several kinds of
 // characters in no order, and neither a word, a path, a name in code nor a
 // placeholder.
-var Random = Filter{Name: "random-1", Keep: func(m Match) bool { return random(m.Secret()) }}
+var Random = Filter{Name: "random-1", Keep: func(m Match) bool { return isRandom(m.Secret()) }}
 
 // Strong keeps a password that a person would have to be told: no stand-in, no
 // word, no name in code.
@@ -103,16 +104,16 @@ func wordy(value string) int {
 }
 
 // pronounced reports whether a run of letters has as many vowels as words have,
-// and no five consonants in a row.
+// and no four consonants in a row that no word has.
 func pronounced(run string) bool {
 	vowels, dry := 0, 0
 	for i := range len(run) {
-		if strings.IndexByte("aeiouyAEIOUY", run[i]) >= 0 {
+		if strings.IndexByte("aeiouAEIOU", run[i]) >= 0 {
 			vowels++
 			dry = 0
 			continue
 		}
-		if dry++; dry >= 5 {
+		if dry++; dry >= 5 || dry == 4 && !strings.Contains("ngthghtsrchlschmnstrctlywnloptscntryckslmpts", strings.ToLower(run[i-3:i+1])) {
 			return false
 		}
 	}
@@ -135,19 +136,19 @@ func entropy(value string) float64 {
 	return bits
 }
 
-func random(value string) bool {
-	if len(value) < shortest || placeholder(value) || named(value) || uuid(value) {
+func isRandom(value string) bool {
+	if len(value) < shortest || placeholder(value) || named(value) || isUUID(value) {
 		return false
 	}
 	m := makeupOf(value)
 	if m.other > 0 || m.digits < 2 || m.lower+m.upper < 3 || m.signs*4 > len(value) {
 		return false
 	}
-	return m.changes*6 >= len(value) && m.wordy*2 < len(value) && entropy(value) >= 3
+	return m.changes*6 >= len(value) && (m.wordy*2 < len(value) || m.changes*3 >= len(value)) && entropy(value) >= 3
 }
 
 func strong(value string) bool {
-	if len(value) < 8 || len(value) > 128 || placeholder(value) || named(value) || uuid(value) || numeral(value) {
+	if len(value) < 8 || len(value) > 128 || placeholder(value) || named(value) || isUUID(value) || numeral(value) {
 		return false
 	}
 	m := makeupOf(value)
@@ -158,7 +159,7 @@ func strong(value string) bool {
 	if m.digits == 0 && m.wordy*10 >= letters*7 {
 		return false
 	}
-	return m.kinds() >= 3 || len(value) >= 12 && m.digits >= 2 && m.wordy*10 < len(value)*7
+	return m.kinds() >= 3 || len(value) >= 12 && m.digits >= 2 && (m.wordy*10 < len(value)*7 || m.changes*3 >= len(value))
 }
 
 // NotWeak keeps a password that is no single word and no word with a number,
@@ -177,3 +178,27 @@ func weak(value string) bool {
 	}
 	return named(value) && m.wordy*2 >= m.lower+m.upper || m.signs == 0 && m.digits <= 4 && m.wordy >= m.lower+m.upper
 }
+
+// StrongWord is Strong for a value that a sentence or code may surround: what
+// stands behind it belongs to them.
+var StrongWord = Filter{Name: "strong-word-1", Keep: func(m Match) bool {
+	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
+	if strings.HasPrefix(m.Secret(), "(") || call.MatchString(m.Secret()) || code.MatchString(value) {
+		return false
+	}
+	return strong(value)
+}}
+
+// code is an expression rather than a value.
+var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/`)
+
+// WeakPassword keeps a password that is easy to guess, but no word of a
+// sentence, no type and no stand-in without a digit.
+var WeakPassword = Filter{Name: "weak-password-1", Keep: func(m Match) bool {
+	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
+	kinds := makeupOf(value)
+	if len(value) < 4 || kinds.digits == 0 || kinds.lower+kinds.upper == 0 || strong(value) || template.MatchString(value) || reference(value) || published(value) {
+		return false
+	}
+	return !code.MatchString(value) && !pathShape.MatchString(value) && !linkShape.MatchString(value) && !release.MatchString(value)
+}}

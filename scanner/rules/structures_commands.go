@@ -7,8 +7,8 @@ var commandStructures = []Rule{
 	{
 		ID: "tm-curl-user", Tier: Block2, Title: "User and password of a request",
 		Reason:   "A user with a password opens the interface that the request calls.",
-		Keywords: []string{"curl", "wget", "http ", "https ", "invoke-"},
-		Pattern:  `(?i:\b(?:curl|https?))\s[^\n]{0,400}?\s(?:-u|--user|--proxy-user|-a|--auth|-U)(?:\s{0,2}|=)["']?[^\s:"'$<>\x60{}/-][^\s:"'<>\x60/]{0,80}:([^\s"'\x60<>]{6,120})`,
+		Keywords: []string{"curl ", "http ", "https "},
+		Pattern:  `(?i:\b(?:curl|https?) )(?:[^\n]{0,400}?\s)?(?:-u|--user|--proxy-user|-a|--auth|-U)(?:\s{0,2}|=)["']?[^\s:"'$<>\x60{}/-][^\s:"'<>\x60/]{0,80}:([^\s"'\x60<>]{6,120})`,
 		Filters:  []Filter{NotPlaceholder, NotWeak, Remote},
 		Hits:     each(with("curl -s -u bill:", " https://a.io"), with("curl --user 'bill:", "' https://a.io"), with("http -a bill:", " a.io")),
 		Misses:   each(plain("curl -u user:"+"password https://a.io"), plain("curl -u bill:$PASS https://a.io"), plain("docker run -u 1000:1000 curl")),
@@ -32,24 +32,33 @@ var commandStructures = []Rule{
 		Misses:   each(plain("sshpass -p $PASS ssh a@b.io"), plain("sshpass -p 'password' ssh a@b.io")),
 	},
 	{
-		ID: "tm-client-password", Tier: Block2, Title: "Password on a client's command line",
-		Reason:   "A password on the command line of a client opens what the client connects to.",
-		Keywords: []string{"mysql", "mariadb", "redis-cli", "mongo", "ldap", "sqlcmd", "smbclient", "net use", "docker login", "podman login", "helm registry", "az login", "htpasswd", "rabbitmqctl", "xfreerdp", "wget", "ansible", "oc login", "evil-winrm", "plink", "pscp", "impacket"},
-		Pattern: `(?i:\b(?:(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\s(?:[^\n|;]{0,200}?\s)?(?:-p|--password=)|redis-cli\s(?:[^\n|;]{0,200}?\s)?(?:-a|--pass)\s{1,2}|` +
-			`(?:mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport)\s(?:[^\n|;]{0,200}?\s)?(?:-p|--password)[ =]|ldap(?:search|modify|add|delete|whoami|passwd)\s(?:[^\n|;]{0,200}?\s)?-w\s{1,2}|` +
-			`sqlcmd\s(?:[^\n|;]{0,200}?\s)?-P\s{0,2}|smbclient\s(?:[^\n|;]{0,200}?\s)?-U\s{0,2}["']?[^\s%"']{1,60}%|net use\s[^\n]{1,120}?/user:\S{1,60}\s|(?:docker|podman|oc|az|helm registry)\s{1,2}login\s(?:[^\n|;]{0,200}?\s)?(?:-p|--password)[ =]|` +
-			`htpasswd\s(?:[^\n|;]{0,80}?\s)?-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}\s(?:\S{1,100}\s){1,2}|rabbitmqctl\s(?:add_user|change_password)\s\S{1,60}\s|xfreerdp\s[^\n]{0,200}?/p:|(?:wget)\s(?:[^\n|;]{0,200}?\s)?--(?:http-|ftp-|proxy-)?password=|` +
-			`(?:plink|pscp)\s(?:[^\n|;]{0,100}?\s)?-pw\s|evil-winrm\s(?:[^\n|;]{0,100}?\s)?-p\s))` + argument,
+		ID: "tm-client-password", Tier: Block2, Title: "Password on a database client's command line",
+		Reason:   "A password on the command line of a client opens the database that it connects to.",
+		Keywords: []string{"mysql", "mariadb", "redis-cli", "mongo", "ldap", "sqlcmd"},
+		Pattern: `(?:(?:mysql|mariadb)[^\n|;]{0,200}?\s(?:-p|--password=)|redis-cli[^\n|;]{0,200}?\s(?:-a|--pass) |mongo[^\n|;]{0,200}?\s(?:-p|--password)[ =]|` +
+			`ldap(?:search|modify|add|delete|whoami|passwd)[^\n|;]{0,200}?\s-w |sqlcmd[^\n|;]{0,200}?\s-P ?)` + argument,
 		Filters: []Filter{NotPlaceholder, NotWeak, NotOption, Remote},
 		Hits: each(with("mysql -h db.acme.io -u root -p", " app"), with("redis-cli -h r.acme.io -a ", " ping"), with("mongosh --host a.io -u x -p '", "'"), with("ldapsearch -D cn=a -w ", " -b x"),
-			with("sqlcmd -S a.io -U sa -P ", ""), with(`smbclient //s/x -U bill%`, ""), with(`net use Z: \\s\x /user:bill `, ""), with("docker login -u bill -p ", " r.io"), with("htpasswd -nb bill ", "")),
-		Misses: each(plain("mysql -u root -p app_production"), plain("docker login -u bill --password-stdin"), plain("redis-cli -a $REDIS_PASSWORD"), plain("mysql -u root -p"+"password db")),
+			with("sqlcmd -S a.io -U sa -P ", "")),
+		Misses: each(plain("mysql -u root -p app_production"), plain("redis-cli -a $REDIS_PASSWORD"), plain("mysql -u root -p"+"password db"), plain("mysql --port=3306 --protocol=tcp")),
+	},
+	{
+		ID: "tm-login-password", Tier: Block2, Title: "Password on a login's command line",
+		Reason:   "A password on the command line of a login opens the service or host.",
+		Keywords: []string{"smbclient", "net use", "docker login", "podman login", "registry login", "az login", "oc login", "htpasswd", "rabbitmqctl", "xfreerdp", "wget ", "evil-winrm", "plink ", "pscp "},
+		Pattern: `(?:smbclient[^\n|;]{0,200}?\s-U ?["']?[^\s%"']{1,60}%|(?i:net use)\s[^\n]{1,120}?/(?i:user):\S{1,60}\s|(?:docker|podman|registry|az|oc) login[^\n|;]{0,200}?\s(?:-p|--password)[ =]|` +
+			`htpasswd[^\n|;]{0,80}?\s-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}\s(?:\S{1,100}\s){1,2}|rabbitmqctl (?:add_user|change_password)\s\S{1,60}\s|xfreerdp[^\n]{0,200}?\s/p:|wget [^\n|;]{0,200}?--(?:http-|ftp-|proxy-)?password=|` +
+			`(?:plink|pscp) [^\n|;]{0,100}?-pw\s|evil-winrm[^\n|;]{0,100}?\s-p\s)` + argument,
+		Filters: []Filter{NotPlaceholder, NotWeak, NotOption, Remote},
+		Hits: each(with(`smbclient //s/x -U bill%`, ""), with(`net use Z: \\s\x /user:bill `, ""), with("docker login -u bill -p ", " r.io"), with("htpasswd -nb bill ", ""),
+			with("wget --user=a --password=", " https://a.io")),
+		Misses: each(plain("docker login -u bill --password-stdin"), plain("az login --service-principal -u x -p \"$SECRET\""), plain("htpasswd -nb user "+"password")),
 	},
 	{
 		ID: "tm-piped-password", Tier: Block2, Title: "Password piped to a command",
 		Reason:   "A password that is piped to sudo, chpasswd or passwd makes its holder that user.",
-		Keywords: []string{"sudo -s", "chpasswd", "passwd", "--password-stdin", "sudo -ks"},
-		Pattern: `(?:echo|printf|<<<)\s{1,2}(?:-[ne]{1,2}\s)?["']?(?:[a-z_][\w-]{0,31}:)?([^\s"'\x60<>|:]{6,120})["']?\s{0,2}\|\s{0,2}(?:sudo\s(?:-\w{1,3}\s){0,2}(?:-S|chpasswd|passwd --stdin)|sudo -kS|chpasswd|passwd\s|` +
+		Keywords: []string{"echo ", "printf ", "<<< "},
+		Pattern: `(?:echo|printf|<<<) (?:-[ne]{1,2}\s)?["']?(?:[a-z_][\w-]{0,31}:)?([^\s"'\x60<>|:]{6,120})["']?\s{0,2}\|\s{0,2}(?:sudo\s(?:-\w{1,3}\s){0,2}(?:-S|chpasswd|passwd --stdin)|sudo -kS|chpasswd|passwd\s|` +
 			`(?:docker|podman|helm registry|oras|crane)\s[^\n|]{0,200}--password-stdin)`,
 		Filters: []Filter{NotPlaceholder, NotWeak},
 		Hits:    each(with("echo ", " | sudo -S apt update"), with(`echo "root:`, `" | chpasswd`), with("echo '", "' | docker login r.io -u a --password-stdin")),

@@ -6,9 +6,9 @@ var connectionStructures = []Rule{
 	{
 		ID: "tm-connection-string", Tier: Block2, Title: "Password in a connection string",
 		Reason:   "A connection string with a password opens its database or queue.",
-		Keywords: []string{";password", "; password", ";pwd", "; pwd", ",password=", "password=", "pwd="},
-		Pattern: `(?i)(?:[;,]\s?(?:password|pwd)\s?=\s?(?:['{]([^'}\n]{6,128})['}]|([^;,"'\s\x60<>]{6,128}))|` +
-			`\b(?:password|pwd)\s?=\s?([^;"'\s\x60<>]{6,128});\s?(?:server|data source|user id|uid|user|username|host|database|initial catalog)\s?=)`,
+		Keywords: []string{"password=", "password =", "pwd=", "pwd ="},
+		Pattern: `(?i)(?:[;,]\s?(?:password|pwd) ?=\s?(?:['{]([^'}\n]{6,128})['}]|([^;,"'\s\x60<>]{6,128}))|` +
+			`\b(?:password|pwd) ?=\s?([^;"'\s\x60<>]{6,128});\s?(?:server|data source|user id|uid|user|username|host|database|initial catalog)\s?=)`,
 		Filters: []Filter{NotTrivial, NotWeak, Remote},
 		Hits: each(
 			with("Server=tcp:sql.acme.io,1433;User Id=app;Password=", ";Encrypt=true"), with("Driver={PostgreSQL};Server=pg1.acme.io;UID=a;PWD=", ""),
@@ -29,15 +29,15 @@ var connectionStructures = []Rule{
 		ID: "tm-libpq-password", Tier: Block2, Title: "Password in a libpq string",
 		Reason:   "A list of connection settings with a password opens its database.",
 		Keywords: []string{" password="},
-		Pattern:  `[a-z]=[^\s=]{1,80} {1,3}password=['"]?([^\s'"\x60<>]{6,100})`,
-		Filters:  []Filter{NotPlaceholder, NotWeak, Remote},
+		Pattern:  ` password=['"]?([^\s'"\x60<>]{6,100})`,
+		Filters:  []Filter{NotPlaceholder, NotWeak, Remote, AfterSetting},
 		Hits:     each(with("host=pg.acme.io user=app password=", " dbname=x"), with("dbname=x password='", "'")),
 		Misses:   each(with("host=localhost user=app password=", ""), plain("user=app password="+"mypassword host=a.io")),
 	},
 	{
 		ID: "tm-azure-connection-key", Tier: Block2, Title: "Azure connection key",
 		Reason:   "An Azure key in a connection string opens the whole account, queue or store.",
-		Keywords: []string{"accountkey", "sharedaccesskey", "accesskey="},
+		Keywords: []string{"accountkey", "sharedaccesskey", "accesskey"},
 		Pattern:  `(?i)(?:AccountKey|SharedAccessKey|;AccessKey)\s?=\s?([A-Za-z0-9+/]{40,90}={0,2})`,
 		Filters:  []Filter{Random, NotEmulator},
 		Hits: each(func(s *samples.Source) string {
@@ -51,7 +51,7 @@ var connectionStructures = []Rule{
 		ID: "tm-pgpass", Tier: Block2, Title: "Line of a .pgpass file",
 		Reason:   "A line of .pgpass opens the database that it names.",
 		Keywords: []string{":5432:", ":5433:", ":6432:", ":*:"},
-		Pattern:  `(?m)^[ \t>]{0,8}[\w.*-]{1,80}:(?:\d{4,5}|\*):[\w*$-]{1,60}:[\w*.-]{1,60}:([^\s:\x60]{6,100})\s*$`,
+		Pattern:  `(?m)^[ \t>]{0,8}[\w.*-]{1,80}:(?:5432|5433|6432|\*):[\w*$-]{1,60}:[\w*.-]{1,60}:([^\s:\x60]{6,100})[ \t\r]{0,8}$`,
 		Filters:  []Filter{NotPlaceholder, NotWeak, Remote},
 		Hits:     each(with("pg.acme.io:5432:app:bill:", "")),
 		Misses:   each(plain("pg.acme.io:5432:app:bill:"+"password"), plain("a:*:b:c:"+"some-words-only"), with("localhost:5432:app:bill:", "")),

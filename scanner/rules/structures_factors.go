@@ -41,7 +41,7 @@ var factorStructures = []Rule{
 		ID: "tm-otpauth", Tier: Block2, Title: "Second factor as a URI",
 		Reason:   "Its secret makes the one-time codes of an account.",
 		Keywords: []string{"otpauth://", "otpauth-migration://"},
-		Pattern:  `otpauth(?:://(?:totp|hotp|steam)/[^\s"'\x60<>]{0,200}?[?&]secret=([A-Za-z2-7]{16,128})|-migration://offline\?data=([\w%+/=-]{30,2000}))`,
+		Pattern:  `otpauth(?:://(?:totp|hotp|steam)/[^\s"'\x60<>]{0,200}?[?&]secret=([A-Za-z2-7]{16,128})|-migration://offline\?data=([\w%+/=-]{30,1000}))`,
 		Filters:  []Filter{NotPlaceholder},
 		Hits: each(func(s *samples.Source) string {
 			return "otpauth://totp/Acme:bill@acme.io?secret=" + s.Text(base32, 32) + "&issuer=Acme"
@@ -63,7 +63,7 @@ var factorStructures = []Rule{
 	{
 		ID: "tm-recovery-codes", Tier: Block2, Title: "Recovery codes",
 		Reason:   "A recovery code takes the place of the second factor.",
-		Keywords: []string{"recovery code", "backup code", "scratch code", "recovery_code", "backup_code", "recovery-code"},
+		Keywords: []string{"recovery code", "backup code", "scratch code", "recovery_code", "backup_code", "scratch_code", "recovery-code", "backup-code", "scratch-code"},
 		Pattern:  `(?i)(?:recovery|backup|scratch)[ _-]codes?[^\n]{0,80}?[:=\n]((?:(?:[\s>*•"',\x60|\[\]-]|\d{1,2}[.)]\s){1,12}(?:[a-z0-9]{4,6}-[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){0,4}|\d{4} \d{4}|[a-z0-9]{8,16})\b){3,16})`,
 		Filters:  []Filter{RecoveryCodes},
 		Hits: each(func(s *samples.Source) string {
@@ -77,8 +77,8 @@ var factorStructures = []Rule{
 	{
 		ID: "tm-seed-phrase", Tier: Block2, Title: "Seed phrase of a wallet",
 		Reason:   "A seed phrase opens all accounts of a wallet.",
-		Keywords: []string{"seed", "mnemonic", "recovery phrase", "recovery words", "secret phrase", "backup phrase", "passphrase"},
-		Pattern:  `(?i:seed|mnemonic|(?:recovery|secret|backup|wallet)[ _-](?:phrase|words)|passphrase)(?i:[ _-]?(?:phrase|words|seed|code))?["'\x60*_]{0,3}(?i: \([^)\n]{0,40}\))?\s{0,2}(?:is|are|[:=|])?[\s"'\x60*|>]{1,8}((?:(?:\d{1,2}[.)] )?[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b`,
+		Keywords: []string{"seed", "mnemonic", "recovery phrase", "recovery words", "secret phrase", "secret words", "backup phrase", "backup words", "wallet phrase", "wallet words"},
+		Pattern:  `(?i:seed|mnemonic|(?:recovery|secret|backup|wallet) (?:phrase|words))(?i:[ _-]?(?:phrase|words|seed|code))?["'\x60*_]{0,3}(?i: \([^)\n]{0,40}\))?\s{0,2}(?:is|are|[:=|])?[\s"'\x60*|>]{1,8}((?:(?:\d{1,2}[.)] )?[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b`,
 		Filters:  []Filter{SeedPhrase},
 		Hits:     each(between("Seed phrase: ", phrase(12), "\n"), between("mnemonic=\"", phrase(24), "\"")),
 		Misses:   each(plain("seed: this is the text that tells people how a seed works inside"), plain("mnemonic: "+strings.Repeat("test ", 11)+"junk")),
@@ -103,7 +103,7 @@ var factorStructures = []Rule{
 	{
 		ID: "tm-chain-private-key", Tier: Block2, Title: "Private key of an account on a chain",
 		Reason:   "The private key of an account on a chain can spend what it holds.",
-		Keywords: []string{"private key", "private_key", "privatekey", "private-key", "priv_key", "privkey"},
+		Keywords: []string{"priv"},
 		Pattern:  `(?i)\bpriv(?:ate)?[ _-]?key["'\x60*_)]{0,4}\s{0,3}(?:is|[:=|,])\s{0,3}["'\x60*|]{0,3}\s{0,2}(?:0x)?([0-9a-f]{64})\b`,
 		Filters:  []Filter{NotPlaceholder},
 		Hits:     each(func(s *samples.Source) string { return "PRIVATE_KEY=0x" + s.Text(samples.Hex, 64) }),

@@ -1,14 +1,14 @@
 package rules
 
 import (
-	"encoding/base64"
+	stdbase64 "encoding/base64"
 
 	"github.com/teammem/teammemd/scanner/samples"
 )
 
 // pair returns user:password as a header carries it.
 func pair(s *samples.Source) string {
-	return base64.StdEncoding.EncodeToString([]byte("bill:" + password(s)))
+	return stdbase64.StdEncoding.EncodeToString([]byte("bill:" + password(s)))
 }
 
 var fileStructures = []Rule{
@@ -24,9 +24,9 @@ var fileStructures = []Rule{
 	{
 		ID: "tm-npmrc", Tier: Block2, Title: "Token in .npmrc",
 		Reason:   "A token of .npmrc opens the package registry that it stands beside.",
-		Keywords: []string{"_authtoken", "_auth=", "_auth =", ":_password"},
+		Keywords: []string{"_auth", ":_password"},
 		Pattern:  `(?i)(?::_authToken|\b_auth|:_auth|:_password)\s{0,2}=\s{0,2}["']?([\w+/=.~-]{12,400})`,
-		Filters:  []Filter{NotPlaceholder, NotWeak},
+		Filters:  []Filter{Strong},
 		Hits:     each(holding("//npm.acme.io/:_authToken=", ""), func(s *samples.Source) string { return "_auth=" + pair(s) }),
 		Misses:   each(plain("//npm.acme.io/:_authToken=${NPM_TOKEN}"), plain("//npm.acme.io/:_authToken=myTokenForNpm")),
 	},
@@ -37,7 +37,7 @@ var fileStructures = []Rule{
 		Pattern:  `"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{12,600}={0,2})"`,
 		Filters:  []Filter{BasicPair},
 		Hits:     each(func(s *samples.Source) string { return `{"auths":{"r.acme.io":{"auth":"` + pair(s) + `"}}}` }),
-		Misses:   each(plain(`"auth": "`+base64.StdEncoding.EncodeToString([]byte("user:pass"+"word"))+`"`), plain(`"auth": "oauthTokenProvider"`)),
+		Misses:   each(plain(`"auth": "`+stdbase64.StdEncoding.EncodeToString([]byte("user:pass"+"word"))+`"`), plain(`"auth": "oauthTokenProvider"`)),
 	},
 	{
 		ID: "tm-xml-password", Tier: Block2, Title: "Password in settings of Maven or NuGet",
@@ -52,7 +52,7 @@ var fileStructures = []Rule{
 		ID: "tm-kubeconfig-key", Tier: Block2, Title: "Client key of a kubeconfig",
 		Reason:   "The key of a kubeconfig opens the cluster as its user.",
 		Keywords: []string{"client-key-data"},
-		Pattern:  `client-key-data["']?\s{0,3}:\s{0,3}["']?([A-Za-z0-9+/]{40,8000}={0,2})`,
+		Pattern:  `client-key-data["']?\s{0,3}:\s{0,3}["']?([A-Za-z0-9+/]{40,1000}={0,2})`,
 		Filters:  []Filter{NotPlaceholder},
 		Hits:     each(func(s *samples.Source) string { return "    client-key-data: LS0t" + s.Text(samples.Alnum, 120) }),
 		Misses:   each(plain("client-key-data: <base64 of the key>"), plain("client-key-data: LS0tLS1CRUdJTi"+"BSU0E...")),
@@ -61,7 +61,7 @@ var fileStructures = []Rule{
 		ID: "tm-kubeconfig-token", Tier: Block2, Title: "Token of a kubeconfig",
 		Reason:   "The token of a kubeconfig opens the cluster as its user.",
 		Keywords: []string{"token:"},
-		Pattern:  `user:\s{0,40}\n\s{1,20}(?:[a-z-]{1,30}: [^\n]{0,200}\n\s{1,20}){0,3}?token:\s{1,3}["']?([\w.-]{16,2000})`,
+		Pattern:  `user:\s{0,40}\n\s{1,20}(?:[a-z-]{1,30}: [^\n]{0,200}\n\s{1,20}){0,3}?token:\s{1,3}["']?([\w.-]{16,1000})`,
 		Filters:  []Filter{Random},
 		Hits:     each(holding("users:\n- name: a\n  user:\n    token: ", "\n")),
 		Misses:   each(plain("  user:\n    token: <token>"), plain("user:\n  token: my-very-long-token-name")),
@@ -99,7 +99,7 @@ var fileStructures = []Rule{
 	{
 		ID: "tm-wifi-password", Tier: Block2, Title: "Password of a wireless network",
 		Reason:   "The password of a wireless network lets every receiver into it.",
-		Keywords: []string{"wpa_passphrase", "psk=", "psk =", "sae_password", "wifi:", "wpa_psk", "key-mgmt"},
+		Keywords: []string{"wpa_passphrase", "psk", "sae_password", "wifi:", "wpa_psk"},
 		Pattern:  `(?i)(?:\b(?:wpa_passphrase|sae_password|wpa_psk|psk)\s?=\s?(?:"([^"\n<>]{8,63})"|([^\s"'\x60<>]{8,64}))|WIFI:[^\n\s]{0,80}?;?P:([^;\s]{8,63});)`,
 		Filters:  []Filter{NotPlaceholder, NotWeak},
 		Hits:     each(with("ssid=acme\nwpa_passphrase=", ""), with(`psk="`, `"`), with("WIFI:S:acme;T:WPA;P:", ";;")),

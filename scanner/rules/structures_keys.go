@@ -18,10 +18,10 @@ var keyStructures = []Rule{
 	{
 		ID: "tm-private-key", Tier: Block2, Title: "Private key",
 		Reason:   "A private key lets its holder sign, decrypt or log in as its owner.",
-		Keywords: []string{"private key-----", "private key block-----", "private key ----"},
+		Keywords: []string{"private key-----", "private key block-----"},
 		// Separators are those of quotes, tables, string literals and escapes; the
 		// footer is not asked for.
-		Pattern: `PRIVATE KEY(?: BLOCK)? ?-{4,5}(?:\\[nr]|[\s"'\x60>|+,\\])+(?:(?:Proc-Type|DEK-Info|Version|Comment|Subject|Hash|Charset)[^\n\\]{0,120}(?:\\[nr]|[\s"'>|+,\\])+){0,4}` +
+		Pattern: `PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|[\s"'\x60>|+,\\])+(?:(?:Proc-Type|DEK-Info|Version|Comment|Subject|Hash|Charset)[^\n\\]{0,120}(?:\\[nr]|[\s"'>|+,\\])+){0,4}` +
 			`([A-Za-z0-9+/=]{16,}(?:(?:\\[nr]|[\s"'\x60>|+,\\])+[A-Za-z0-9+/=]{20,})*(?:(?:\\[nr]|[\s"'\x60>|+,\\])+[A-Za-z0-9+/]{1,76}={0,2}(?:\\[nr]|[\s"'\x60>|+,\\])*-----END)?)`,
 		Filters: []Filter{KeyBody},
 		Hits: each(
@@ -44,7 +44,7 @@ var keyStructures = []Rule{
 		ID: "tm-ssh2-key", Tier: Block2, Title: "SSH2 private key",
 		Reason:   "A private key in SSH2's armour logs in to every host that knows its public half.",
 		Keywords: []string{"encrypted private key ----"},
-		Pattern:  `SSH2 ENCRYPTED PRIVATE KEY -{4}\s+(?:[A-Za-z-]{2,20}: [^\n]{0,100}\n){0,4}\s{0,8}([A-Za-z0-9+/=]{40,}(?:\s+[A-Za-z0-9+/=]{20,})*)`,
+		Pattern:  `SSH2 ENCRYPTED PRIVATE KEY ----\s+(?:[A-Za-z-]{2,20}: [^\n]{0,100}\n){0,4}\s{0,8}([A-Za-z0-9+/=]{40,}(?:\s+[A-Za-z0-9+/=]{20,})*)`,
 		Filters:  []Filter{KeyBody},
 		Hits:     each(between("---- BEGIN SSH2 "+"ENCRYPTED PRIVATE KEY ----\nComment: \"x\"\n", body(64), "\n")),
 		Misses:   each(plain("---- BEGIN SSH2 " + "ENCRYPTED PRIVATE KEY ----\n...\n")),
@@ -63,7 +63,7 @@ var keyStructures = []Rule{
 	{
 		ID: "tm-keystore-password", Tier: Block2, Title: "Password of a key store",
 		Reason:   "The password of a key store or key file opens the keys in it.",
-		Keywords: []string{"storepass", "keypass", "keystorepass", "truststorepass", "-passin", "-passout", "--passphrase", "key-password"},
+		Keywords: []string{"storepass", "keypass", "store-pass", "-passin", "-passout", "--passphrase", "key-password"},
 		Pattern: `(?i)(?:-(?:src|dest)?(?:store|key)pass(?::?\s|=)\s{0,3}|(?:key|trust)-?store-?pass(?:word)?["']?\s{0,2}[=:]\s{0,2}|-pass(?:in|out)\s{1,3}["']?pass:|--passphrase[= ]\s{0,2}|key-password\s{0,2}[=:]\s{0,2})` +
 			`["']?([^\s"'\x60<>]{6,120})`,
 		Filters: []Filter{NotPlaceholder, NotWeak, NotOption},

@@ -5,15 +5,18 @@ import "github.com/teammem/teammemd/scanner/samples"
 // password returns a password that every judgement calls strong.
 func password(s *samples.Source) string { return "Kt" + s.Text(samples.Alnum, 9) + "!4w" }
 
-// token returns a token of 40 characters without the shape of any vendor.
-func token(s *samples.Source) string { return "q7" + s.Text(samples.Alnum, 38) }
+// tokenSample returns a token of 40 characters without the shape of any vendor.
+func tokenSample(s *samples.Source) string { return "q7" + s.Text(samples.Alnum, 38) }
 
-// each returns what makes one sample of each kind.
+// each returns what makes one sample of each kind, two where there is one.
 func each(texts ...func(*samples.Source) string) func(*samples.Source) []string {
 	return func(s *samples.Source) []string {
-		made := make([]string, len(texts))
-		for i, text := range texts {
-			made[i] = text(s)
+		var made []string
+		for _, text := range texts {
+			made = append(made, text(s))
+		}
+		if len(made) == 1 {
+			made = append(made, texts[0](s))
 		}
 		return made
 	}
@@ -26,7 +29,7 @@ func with(before, after string) func(*samples.Source) string {
 
 // holding returns the sample in which a token stands between two texts.
 func holding(before, after string) func(*samples.Source) string {
-	return func(s *samples.Source) string { return before + token(s) + after }
+	return func(s *samples.Source) string { return before + tokenSample(s) + after }
 }
 
 // plain returns a sample that is the same for every seed.
