@@ -1,6 +1,8 @@
 package corpus_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,8 +52,8 @@ func TestNamesAreUnique(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	for _, context := range corpus.Contexts() {
-		check("context " + context.Name)
+	for _, way := range corpus.Contexts() {
+		check("context " + way.Name)
 	}
 	for _, note := range corpus.Notes() {
 		check("note " + note.Category + ": " + note.Name)
@@ -108,17 +110,17 @@ func TestNegativesMarkNone(t *testing.T) {
 // that keep a value in one run.
 func TestContextsKeepTheirWord(t *testing.T) {
 	const value = "Ab3-cD4_eF5~gH6.iJ7A"
-	for _, context := range corpus.Contexts() {
-		text := context.Wrap(value)
-		if whole := strings.Count(text, value) == 1; whole != context.Whole {
-			t.Errorf("%s: the value is in one run: %t, want %t", context.Name, whole, context.Whole)
+	for _, way := range corpus.Contexts() {
+		text := way.Wrap(value)
+		if whole := strings.Count(text, value) == 1; whole != way.Whole {
+			t.Errorf("%s: the value is in one run: %t, want %t", way.Name, whole, way.Whole)
 		}
-		if context.OneLine {
+		if way.OneLine {
 			continue
 		}
-		lines := context.Wrap("first\nsecond")
-		if context.Whole && (!strings.Contains(lines, "first") || !strings.Contains(lines, "second")) {
-			t.Errorf("%s: lines are lost", context.Name)
+		lines := way.Wrap("first\nsecond")
+		if way.Whole && (!strings.Contains(lines, "first") || !strings.Contains(lines, "second")) {
+			t.Errorf("%s: lines are lost", way.Name)
 		}
 	}
 }
@@ -127,10 +129,10 @@ func TestContextsKeepTheirWord(t *testing.T) {
 // what stands around it.
 func TestContextsAreClean(t *testing.T) {
 	s := scanner.New(scanner.Options{})
-	for _, context := range corpus.Contexts() {
-		for _, finding := range scan(t, s, context.Wrap("example")) {
+	for _, way := range corpus.Contexts() {
+		for _, finding := range scan(t, s, way.Wrap("example")) {
 			if finding.Tier.Holds() {
-				t.Errorf("%s: a harmless word is %s in line %d", context.Name, finding.Rule, finding.Line)
+				t.Errorf("%s: a harmless word is %s in line %d", way.Name, finding.Rule, finding.Line)
 			}
 		}
 	}
@@ -166,11 +168,20 @@ func source(name string, seed uint64) *samples.Source { return samples.NewSource
 // scan returns the findings in a note of that text.
 func scan(t *testing.T, s *scanner.Scanner, text string) []scanner.Finding {
 	t.Helper()
-	findings, err := s.Scan(t.Context(), "notes/x.md", text)
+	findings, err := find(s, text)
 	if err != nil {
-		t.Fatalf("%q: %v", text[:min(len(text), 60)], err)
+		t.Fatal(err)
 	}
 	return findings
+}
+
+// find is scan for sets that more than one test looks at.
+func find(s *scanner.Scanner, text string) ([]scanner.Finding, error) {
+	findings, err := s.Scan(context.Background(), "notes/x.md", text)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", text[:min(len(text), 60)], err)
+	}
+	return findings, nil
 }
 
 // strict reports whether a finding is of the tiers that no single person may let

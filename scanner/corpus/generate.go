@@ -97,9 +97,9 @@ func jwt(s *samples.Source) string {
 
 // keyLines returns lines of base64 as they stand in the armour of a key.
 func keyLines(s *samples.Source, lines int) string {
-	body := "MII" + draw(s, samples.Base64, 61)
+	body := []string{"MII" + draw(s, samples.Base64, 61)}
 	for range lines - 1 {
-		body += "\n" + draw(s, samples.Base64, 64)
+		body = append(body, draw(s, samples.Base64, 64))
 	}
-	return body + "\n" + draw(s, samples.Base64, 30) + "=="
+	return strings.Join(append(body, draw(s, samples.Base64, 30)+"=="), "\n")
 }

@@ -54,7 +54,7 @@ var shaped = []vendor{
 	{"gitlab", "CI_RUNNER_TOKEN", "GitLab runner token", "gl¦rt-⟨W20⟩"},
 	{"gitlab", "TRIGGER_TOKEN", "GitLab trigger token", "gl¦ptt-⟨H40⟩"},
 	{"gitlab", "REGISTRATION_TOKEN", "old runner registration token", "GR13¦48941⟨W20⟩"},
-	{"atlassian", "JIRA_API_TOKEN", "Jira token", "ATA¦TT3xFfGF0⟨W180⟩=⟨E8⟩"},
+	{"atlassian", "JIRA_API_TOKEN", "Jira token", "ATA¦TT3xFfGF0⟨W171⟩=⟨E8⟩"},
 	{"bitbucket", "BITBUCKET_APP_PASSWORD", "Bitbucket app password", "AT¦BB⟨A24⟩⟨E8⟩"},
 	{"buildkite", "BUILDKITE_API_TOKEN", "Buildkite token", "bk¦ua_⟨H40⟩"},
 	{"rubygems", "GEM_HOST_API_KEY", "RubyGems key", "ruby¦gems_⟨H48⟩"},

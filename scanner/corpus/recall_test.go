@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/teammem/teammemd/scanner"
@@ -73,37 +74,43 @@ type families struct {
 	missed        []string
 }
 
-func scanFamilies(t *testing.T) families {
-	t.Helper()
+var scanFamilies = sync.OnceValues(func() (families, error) {
 	s := scanner.New(scanner.Options{})
 	result := families{whole: newTally(), broken: newTally(), byFamily: newTally()}
-	for _, context := range corpus.Contexts() {
+	for _, way := range corpus.Contexts() {
 		for _, family := range samples.Families() {
 			for seed := uint64(1); seed <= seeds; seed++ {
 				value := family.SampleFrom(seed)
-				if context.OneLine && strings.Contains(value, "\n") {
+				if way.OneLine && strings.Contains(value, "\n") {
 					continue
 				}
-				found := slices.ContainsFunc(scan(t, s, context.Wrap(value)), strict)
-				if !context.Whole {
-					result.broken.add(context.Name, found)
+				findings, err := find(s, way.Wrap(value))
+				if err != nil {
+					return result, err
+				}
+				found := slices.ContainsFunc(findings, strict)
+				if !way.Whole {
+					result.broken.add(way.Name, found)
 					continue
 				}
-				result.whole.add(context.Name, found)
+				result.whole.add(way.Name, found)
 				result.byFamily.add(family.Rule, found)
 				if !found {
-					result.missed = append(result.missed, family.Rule+" in "+context.Name)
+					result.missed = append(result.missed, family.Rule+" in "+way.Name)
 				}
 			}
 		}
 	}
 	slices.Sort(result.missed)
 	result.missed = slices.Compact(result.missed)
-	return result
-}
+	return result, nil
+})
 
 func TestFamiliesInContexts(t *testing.T) {
-	result := scanFamilies(t)
+	result, err := scanFamilies()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("contexts that keep a value whole\n%s", result.whole.table("context", false))
 	t.Logf("contexts that break a value\n%s", result.broken.table("context", true))
 	t.Logf("families\n%s", result.byFamily.table("family", false))
@@ -119,15 +126,17 @@ type notes struct {
 	missed       []string
 }
 
-func scanNotes(t *testing.T) notes {
-	t.Helper()
+var scanNotes = sync.OnceValues(func() (notes, error) {
 	s := scanner.New(scanner.Options{})
 	result := notes{held: newTally(), strict: newTally()}
 	for _, note := range corpus.Notes() {
 		for seed := uint64(1); seed <= seeds; seed++ {
 			made := note.Make(source(note.Name, seed))
 			first, last := made.Lines()
-			findings := scan(t, s, made.Text)
+			findings, err := find(s, made.Text)
+			if err != nil {
+				return result, err
+			}
 			found := within(findings, first, last, held)
 			result.held.add(note.Category, found)
 			result.strict.add(note.Category, within(findings, first, last, strict))
@@ -137,11 +146,14 @@ func scanNotes(t *testing.T) notes {
 		}
 	}
 	result.missed = slices.Compact(result.missed)
-	return result
-}
+	return result, nil
+})
 
 func TestNotes(t *testing.T) {
-	result := scanNotes(t)
+	result, err := scanNotes()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("notes\n%s", result.held.table("category", false))
 	t.Logf("by tiers 1 and 2: %.2f %%", result.strict.percent())
 	t.Logf("missed:\n%s", strings.Join(result.missed, "\n"))
@@ -156,13 +168,15 @@ type negatives struct {
 	blocked      []string
 }
 
-func scanNegatives(t *testing.T) negatives {
-	t.Helper()
+var scanNegatives = sync.OnceValues(func() (negatives, error) {
 	s := scanner.New(scanner.Options{})
 	result := negatives{held: newTally(), strict: newTally()}
 	for _, negative := range corpus.Negatives() {
 		for seed := uint64(1); seed <= seeds; seed++ {
-			findings := scan(t, s, negative.Text(source(negative.Name, seed)))
+			findings, err := find(s, negative.Text(source(negative.Name, seed)))
+			if err != nil {
+				return result, err
+			}
 			result.strict.add(negative.Category, slices.ContainsFunc(findings, strict))
 			result.held.add(negative.Category, slices.ContainsFunc(findings, held))
 			for _, finding := range findings {
@@ -175,11 +189,14 @@ func scanNegatives(t *testing.T) negatives {
 	}
 	slices.Sort(result.blocked)
 	result.blocked = slices.Compact(result.blocked)
-	return result
-}
+	return result, nil
+})
 
 func TestNegatives(t *testing.T) {
-	result := scanNegatives(t)
+	result, err := scanNegatives()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("held by tiers 1 and 2: %.2f %%, by all: %.2f %%", result.strict.percent(), result.held.percent())
 	t.Logf("held:\n%s", strings.Join(result.blocked, "\n"))
 	if got := result.strict.percent(); got > wantNegatives {

@@ -1,32 +1,34 @@
 package corpus_test
 
 import (
-	"flag"
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/teammem/teammemd/scanner/corpus"
 )
 
-var printTables = flag.Bool("tables", false, "print the tables of docs/benchmarks.md")
-
 // TestRecallTable prints what docs/benchmarks.md says of the sets:
 //
-//	go test ./scanner/corpus -run TestRecallTable -tables
+//	go test ./scanner/corpus -run TestRecallTable -v
 func TestRecallTable(t *testing.T) {
-	if !*printTables {
-		t.Skip("-tables is not set")
+	inContexts, contextsErr := scanFamilies()
+	inNotes, notesErr := scanNotes()
+	inNegatives, negativesErr := scanNegatives()
+	if err := errors.Join(contextsErr, notesErr, negativesErr); err != nil {
+		t.Fatal(err)
 	}
-	inContexts, inNotes, inNegatives := scanFamilies(t), scanNotes(t), scanNegatives(t)
-	fmt.Printf("| set | size | result |\n|---|--:|--:|\n")
-	fmt.Printf("| families in contexts that keep a value whole, tiers 1 and 2 | %d contexts | %.2f %% |\n",
-		len(inContexts.whole.tried), inContexts.whole.percent())
-	fmt.Printf("| families in contexts that break a value, tiers 1 and 2 | %d contexts | %.2f %% |\n",
-		len(inContexts.broken.tried), inContexts.broken.percent())
-	fmt.Printf("| notes held, all tiers | %d | %.2f %% |\n", len(corpus.Notes()), inNotes.held.percent())
-	fmt.Printf("| notes held, tiers 1 and 2 | %d | %.2f %% |\n", len(corpus.Notes()), inNotes.strict.percent())
-	fmt.Printf("| negatives held, tiers 1 and 2 | %d | %.2f %% |\n", len(corpus.Negatives()), inNegatives.strict.percent())
-	fmt.Printf("| negatives held, all tiers | %d | %.2f %% |\n", len(corpus.Negatives()), inNegatives.held.percent())
+	if !testing.Verbose() {
+		return
+	}
+	fmt.Printf("| set | size | found |\n|---|--:|--:|\n")
+	row := func(set string, size int, percent float64) { fmt.Printf("| %s | %d | %.2f %% |\n", set, size, percent) }
+	row("families in contexts that keep a value whole, by tiers 1 and 2", len(inContexts.whole.tried), inContexts.whole.percent())
+	row("families in contexts that break a value, by tiers 1 and 2", len(inContexts.broken.tried), inContexts.broken.percent())
+	row("notes with a secret, by all tiers that hold", len(corpus.Notes()), inNotes.held.percent())
+	row("notes with a secret, by tiers 1 and 2", len(corpus.Notes()), inNotes.strict.percent())
+	row("notes without a secret, by tiers 1 and 2", len(corpus.Negatives()), inNegatives.strict.percent())
+	row("notes without a secret, by all tiers that hold", len(corpus.Negatives()), inNegatives.held.percent())
 	fmt.Printf("\n%s\n%s\n%s", inContexts.whole.table("context", true), inContexts.broken.table("context", true),
 		inNotes.held.table("category", true))
 }
