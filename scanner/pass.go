@@ -28,8 +28,11 @@ func (p *pass) text(text string) {
 	if text == "" {
 		return
 	}
-	lines := linesOf(text)
+	var lines *lines
 	p.views(text, func(f Finding) {
+		if lines == nil {
+			lines = linesOf(text)
+		}
 		f.Line, f.Column = lines.locate(f.start)
 		p.findings = append(p.findings, f)
 	})
@@ -56,6 +59,9 @@ func (p *pass) views(text string, found func(Finding)) {
 	raw := view.Of(text)
 	p.search(raw, nil, found)
 	p.decoded(raw, found)
+	if p.late || p.err != nil {
+		return
+	}
 	for _, normal := range view.Variants(raw) {
 		p.search(normal, normal, found)
 		p.decoded(normal, found)

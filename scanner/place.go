@@ -7,18 +7,18 @@ type lines struct {
 	ends []int // offsets of every "\n"
 }
 
-func linesOf(text string) lines {
+func linesOf(text string) *lines {
 	ends := make([]int, 0, strings.Count(text, "\n"))
 	for i := range len(text) {
 		if text[i] == '\n' {
 			ends = append(ends, i)
 		}
 	}
-	return lines{ends}
+	return &lines{ends}
 }
 
 // locate returns the 1-based line and column of an offset.
-func (l lines) locate(offset int) (line, column int) {
+func (l *lines) locate(offset int) (line, column int) {
 	low, high := 0, len(l.ends)
 	for low < high { // the number of line ends before offset
 		middle := (low + high) / 2

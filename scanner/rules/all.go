@@ -3,7 +3,7 @@ package rules
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
+	hexadecimal "encoding/hex"
 	"fmt"
 	"slices"
 	"sync"
@@ -57,7 +57,7 @@ func version(all []Rule) string {
 		}
 		fmt.Fprintln(hash)
 	}
-	return generation + "-" + hex.EncodeToString(hash.Sum(nil))[:12]
+	return generation + "-" + hexadecimal.EncodeToString(hash.Sum(nil))[:12]
 }
 
 // TokenShaped reports whether the rule knows its secret by the shape of the

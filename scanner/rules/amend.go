@@ -52,8 +52,8 @@ var amended = map[string]func(*Rule){
 	// The value of the other key types stands 90 bytes after the beginning.
 	"openai-api-key": keywords("sk-", "t3blbkfj"),
 	// Their boundaries, written otherwise than those of the other rules.
-	"azure-ad-client-secret": token(`[a-zA-Z0-9_~.]{3}\dQ~[a-zA-Z0-9_~.-]{31,34}`),
-	"openshift-user-token":   token(`sha256~[\w-]{43}`),
+	"azure-ad-client-secret": withBoundaries(`[a-zA-Z0-9_~.]{3}\dQ~[a-zA-Z0-9_~.-]{31,34}`),
+	"openshift-user-token":   withBoundaries(`sha256~[\w-]{43}`),
 	// A command ends; a document does not.
 	"curl-auth-header": reach(1500),
 	"curl-auth-user":   reach(1500),
@@ -65,7 +65,7 @@ func keywords(words ...string) func(*Rule) {
 	return func(r *Rule) { r.Keywords = words }
 }
 
-func token(expression string) func(*Rule) {
+func withBoundaries(expression string) func(*Rule) {
 	return func(r *Rule) { r.Pattern = `\b` + expression + `\b` }
 }
 

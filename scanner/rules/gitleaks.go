@@ -2,7 +2,7 @@ package rules
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	hexadecimal "encoding/hex"
 	"fmt"
 	"io"
 	"maps"
@@ -25,7 +25,7 @@ const gitleaksRules = "e163e53b9e7e8a8511e77271e2b323ed057759542a6d988258afe3a1f
 func stock() (map[string]config.Rule, error) {
 	silence()
 	sum := sha256.Sum256([]byte(config.DefaultConfig))
-	if got := hex.EncodeToString(sum[:]); got != gitleaksRules {
+	if got := hexadecimal.EncodeToString(sum[:]); got != gitleaksRules {
 		return nil, fmt.Errorf("gitleaks' rules are not those of v8.30.1: their SHA-256 is %s", got)
 	}
 	var raw config.ViperConfig
