@@ -56,12 +56,32 @@ func (s *search) all() bool {
 		}
 	}
 	for _, i := range s.wholes {
-		s.window(int(i), span{0, len(s.Text)})
-		if s.halt() {
+		if !s.whole(int(i)) {
 			return false
 		}
 	}
 	return s.err == nil
+}
+
+// whole looks for the matches of a rule everywhere: of one whose matches hold
+// no white space, in the words that are long enough.
+func (s *search) whole(i int) bool {
+	r := &s.m.rules[i]
+	if !r.solid {
+		s.window(i, span{0, len(s.Text)})
+		return !s.halt()
+	}
+	for at := 0; at < len(s.Text); at++ {
+		from := at
+		at = s.ending(at, len(s.Text))
+		if at-from >= r.least {
+			s.window(i, span{max(0, from-1), min(len(s.Text), at+margin)})
+			if s.halt() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // halt asks whether the search is to stop.
