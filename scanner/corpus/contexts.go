@@ -11,6 +11,9 @@ type Context struct {
 	// Whole contexts keep the value as one unbroken run of its own characters;
 	// the others break, escape or encode it.
 	Whole bool
+	// Glued contexts keep it so, and go on with what may belong to it as well: a
+	// full stop and a letter. They are measured, and nothing is asked of them.
+	Glued bool
 	// OneLine contexts take values without a newline only.
 	OneLine bool
 	// Wrap returns a text around the value.

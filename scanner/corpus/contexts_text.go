@@ -9,7 +9,7 @@ var textContexts = []Context{
 	inline("exclamation", "Never use %!"),
 	inline("question", "Is it still %?"),
 	inline("end before a sentence", "It is %. Do not lose it."),
-	inline("end before a sentence without a space", "It is %.Do not lose it."),
+	glued(inline("end before a sentence without a space", "It is %.Do not lose it.")),
 	inline("possessive", "%'s scope is read only."),
 	inline("parenthesis", "Ada's token (%) is for CI."),
 	inline("parenthesis and full stop", "It is for CI (%)."),
@@ -59,6 +59,11 @@ var textContexts = []Context{
 	bare("old Mac line ends", "first\r%\rlast\r"),
 	block("long line before", longLine+"\n", "%", longLine+"\n"),
 	bare("in a long line", longLine+" % "+longLine+"\n"),
+}
+
+func glued(way Context) Context {
+	way.Whole, way.Glued = false, true
+	return way
 }
 
 // longLine is a line of a text without line breaks.

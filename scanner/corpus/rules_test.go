@@ -32,6 +32,9 @@ var scanRules = sync.OnceValues(func() (ruleResult, error) {
 		return result, fmt.Errorf("no rules")
 	}
 	for _, way := range corpus.Contexts() {
+		if way.Glued {
+			continue
+		}
 		for _, rule := range all {
 			if !rule.TokenShaped() && way.Name != corpus.BareLine && way.Name != corpus.Fence {
 				continue
