@@ -31,7 +31,7 @@ var scanRules = sync.OnceValues(func() (ruleResult, error) {
 	if len(all) == 0 {
 		return result, fmt.Errorf("no rules")
 	}
-	for _, way := range corpus.Contexts() {
+	for turn, way := range corpus.Contexts() {
 		if way.Glued {
 			continue
 		}
@@ -39,7 +39,7 @@ var scanRules = sync.OnceValues(func() (ruleResult, error) {
 			if !rule.TokenShaped() && way.Name != corpus.BareLine && way.Name != corpus.Fence {
 				continue
 			}
-			if err := result.scan(s, way, rule); err != nil {
+			if err := result.scan(s, turn, way, rule); err != nil {
 				return result, err
 			}
 		}
@@ -49,15 +49,19 @@ var scanRules = sync.OnceValues(func() (ruleResult, error) {
 	return result, nil
 })
 
-// scan wraps the samples of a rule, those of one seed only where it is not plain:
-// rules are many. One of a token counts as found when it is
-// stopped for good, any other when its rule or a stricter one finds it.
-func (r *ruleResult) scan(s *scanner.Scanner, way corpus.Context, rule rules.Rule) error {
+// scan wraps the samples of a rule, and one in turn where the context is not
+// plain: rules are many. One of a token counts as found when it is stopped for
+// good, any other when its own rule finds it or it is stopped for good.
+func (r *ruleResult) scan(s *scanner.Scanner, turn int, way corpus.Context, rule rules.Rule) error {
 	plain := slices.Contains(plainContexts, way.Name)
 	for seed := uint64(1); seed == 1 || plain && seed <= seeds; seed++ {
 		values := rule.Samples(source("rule "+rule.ID, seed))
 		if len(values) == 0 {
 			r.missed = append(r.missed, rule.ID+" has no samples")
+			continue
+		}
+		if !plain {
+			values = values[turn%len(values):][:1]
 		}
 		for _, value := range values {
 			value = strings.TrimRight(value, "\n")
