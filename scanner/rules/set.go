@@ -23,8 +23,17 @@ func Ours() []Rule {
 		headerStructures,
 		commandStructures,
 		databaseStructures,
-		tokenGuesses,
-		passwordGuesses,
+		vague(tokenGuesses),
+		vague(passwordGuesses),
 		warnings,
 	)
+}
+
+// vague marks rules that know no kind of secret.
+func vague(list []Rule) []Rule {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Vague = true
+	}
+	return list
 }
