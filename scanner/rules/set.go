@@ -25,6 +25,7 @@ func Ours() []Rule {
 		databaseStructures,
 		tokenGuesses,
 		passwordGuesses,
+		flagGuesses,
 		warnings,
 	)
 }
