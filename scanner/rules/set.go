@@ -25,6 +25,7 @@ func Ours() []Rule {
 		databaseStructures,
 		vague(tokenGuesses),
 		vague(passwordGuesses),
+		vague(flagGuesses),
 		warnings,
 	)
 }
