@@ -100,7 +100,7 @@ var vendorsMessaging = []Rule{
 	token(Rule{
 		ID: "tm-make-webhook", Title: "Make webhook",
 		Reason:   "A Make webhook: whoever has the address can start a scenario.",
-		Keywords: []string{".make.com/", ".integromat.com/"},
+		Keywords: []string{"hook."},
 		Pattern:  `hook\.(?:[a-z]{2}\d\.)?(?:make|integromat)\.com/[a-z0-9]{28,36}`,
 	}, oneOf{"ho" + "ok.eu1.make.com/", "ho" + "ok.integromat.com/"}, lower(28)),
 	token(Rule{
