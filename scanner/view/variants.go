@@ -8,7 +8,8 @@ package view
 //   - and underscores at the edges of words dropped, where they come in pairs,
 //   - and pairs of underscores inside words dropped,
 //   - and words joined over a line break, which drops its margin,
-//   - the same without the hyphen before the line break.
+//   - the same without the hyphen before the line break,
+//   - and words joined that were wrapped inside a cell of a table.
 //
 // Beyond the first, a reading can lose a secret that another one has.
 func Variants(t Text) []Text {
@@ -34,5 +35,6 @@ func Variants(t Text) []Text {
 	next(joined, middles)
 	next(bare, wraps)
 	next(bare, hyphens)
+	next(bare, columns)
 	return made
 }

@@ -100,6 +100,8 @@ var distortions = []struct{ name, text string }{
 	{"wrap of HTML", "H<br>T"},
 	{"wrap in italics", "_H\nT_"},
 	{"wrap of drawn table", "│ a │ H │\n│   │ T │"},
+	{"wrap in cells", "\n| a | H | b |\n| c | T | d |"},
+	{"wrap in cells of code", "\n| a | `H` | b |\n|   | `T` |  |"},
 	{"wrap in code spans", "| `H` |\n| `T` |"},
 	{"wrap in bold", "**H**\n**T**"},
 	{"wrap continued in comment", "# H\\\n# T"},
