@@ -17,24 +17,30 @@ func Variants(t Text) []Text {
 		return nil
 	}
 	var made []Text
-	next := func(from Text, read func(*edit)) Text {
-		e := edit{src: from.s}
-		read(&e)
-		to, ok := e.text(from)
+	keep := func(to Text, ok bool) (Text, bool) {
 		if ok {
 			made = append(made, to)
 		}
-		return to
+		return to, ok
 	}
-	plain, ok := Normalise(t)
-	if ok {
-		made = append(made, plain)
+	next := func(from Text, read func(*edit)) (Text, bool) {
+		e := edit{src: from.s}
+		read(&e)
+		return keep(e.text(from))
 	}
-	joined := next(plain, join)
-	bare := next(joined, edges)
+	plain, _ := keep(Normalise(t))
+	joined, _ := next(plain, join)
+	bare, italic := next(joined, edges)
 	next(joined, middles)
 	next(bare, wraps)
 	next(bare, hyphens)
 	next(bare, columns)
+	if italic {
+		// An underscore at the end of a line may be the token's own, and an edge
+		// for as long as the lines are not one.
+		if whole, ok := next(joined, wraps); ok {
+			next(whole, edges)
+		}
+	}
 	return made
 }
