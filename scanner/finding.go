@@ -39,4 +39,3 @@ type Finding struct {
 // Span returns the half-open range of bytes of the finding, in the text or,
 // when InName is set, in the name.
 func (f Finding) Span() (start, end int) { return f.start, f.start + f.Length }
-

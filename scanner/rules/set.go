@@ -15,5 +15,16 @@ func Ours() []Rule {
 		vendorsObserve,
 		vendorsPayments,
 		vendorsWork,
+		urlStructures,
+		connectionStructures,
+		fileStructures,
+		keyStructures,
+		factorStructures,
+		headerStructures,
+		commandStructures,
+		databaseStructures,
+		tokenGuesses,
+		passwordGuesses,
+		warnings,
 	)
 }
