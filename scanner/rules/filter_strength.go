@@ -144,7 +144,7 @@ func isRandom(value string) bool {
 	if m.other > 0 || m.digits < 2 || m.lower+m.upper < 3 || m.signs*4 > len(value) {
 		return false
 	}
-	return m.changes*6 >= len(value) && (m.wordy*2 < len(value) || m.changes*3 >= len(value)) && entropy(value) >= 3
+	return m.changes*6 >= len(value) && (m.wordy*2 < len(value) || (m.changes-2*m.signs)*3 >= len(value)) && entropy(value) >= 3
 }
 
 func strong(value string) bool {
@@ -159,7 +159,7 @@ func strong(value string) bool {
 	if m.digits == 0 && m.wordy*10 >= letters*7 {
 		return false
 	}
-	return m.kinds() >= 3 || len(value) >= 12 && m.digits >= 2 && (m.wordy*10 < len(value)*7 || m.changes*3 >= len(value))
+	return m.kinds() >= 3 || len(value) >= 12 && m.digits >= 2 && (m.wordy*10 < len(value)*7 || (m.changes-2*m.signs)*3 >= len(value))
 }
 
 // NotWeak keeps a password that is no single word and no word with a number,
@@ -190,7 +190,7 @@ var StrongWord = Filter{Name: "strong-word-1", Keep: func(m Match) bool {
 }}
 
 // code is an expression rather than a value.
-var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/`)
+var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:`)
 
 // WeakPassword keeps a password that is easy to guess, but no word of a
 // sentence, no type and no stand-in without a digit.

@@ -4,8 +4,8 @@ package rules
 // quotes, a sign or a verb, and the like again.
 const (
 	closing = "[\"'\\x60*_)\\]}]{0,4}"
-	joint   = `(?:\s{0,3}(?::=|=>|->|[:=|→])\s{0,3}|\s{1,2}(?:is|was|to|are|as|of|now|e|è|es|est|ist|é|är|er|on|to)\s{1,2}(?:now\s|set to\s)?|(?:は|：|为|是|은|는|，)\s{0,2}|\s{0,2}：\s{0,2})`
-	opening = "[\"'\\x60*_(\\[{|]{0,4}\\s{0,2}[\"'\\x60*]{0,3}"
+	joint   = `(?:[ \t]{0,3}(?::=|=>|->|[:=|→])[ \t]{0,3}|[ \t]{1,2}(?:is|was|to|are|as|now|e|è|es|est|ist|é|är|er|on)[ \t]{1,2}(?:now |set to |still )?|(?:は|为|是|은|는|，|[ \t]{0,2}：)[ \t]{0,2})`
+	opening = "[\"'\\x60*_(\\[{|]{0,4}[ \t]{0,2}[\"'\\x60*]{0,3}"
 )
 
 var tokenGuesses = []Rule{
