@@ -1,7 +1,7 @@
 package corpus_test
 
 import (
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +29,7 @@ var scanRules = sync.OnceValues(func() (ruleResult, error) {
 	result := ruleResult{byContext: newTally(), byRule: newTally()}
 	all := rules.All()
 	if len(all) == 0 {
-		return result, fmt.Errorf("no rules")
+		return result, errors.New("no rules")
 	}
 	for turn, way := range corpus.Contexts() {
 		if way.Glued {
