@@ -45,6 +45,9 @@ type Rule struct {
 	// punctuation that no letter or digit follows. Pattern is then the secret
 	// alone, without boundaries and without capturing groups.
 	Alphabet string
+	// Reach bounds how far after its beginning a match of a pattern without an
+	// upper bound is looked for, in bytes. 0 is 4096.
+	Reach int
 	// Group is the capturing group that is the secret. 0 is the first one that
 	// took part in the match, or the whole match where there is none.
 	Group int

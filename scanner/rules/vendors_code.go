@@ -1,0 +1,223 @@
+package rules
+
+import "github.com/teammem/teammemd/scanner/samples"
+
+// vendorsCode are the hosts of code and packages, and the tools that build and test.
+var vendorsCode = []Rule{
+	token(Rule{
+		ID: "tm-aikido-token", Title: "Aikido token",
+		Reason:   "An Aikido secret that reads the weaknesses found in an organisation's code.",
+		Keywords: []string{"aik_ci_", "aik_secret_"},
+		Pattern:  `AIK_(?:CI_[A-Za-z0-9]{20,44}|SECRET_[A-Za-z0-9]{64})`,
+	}, text("AI"+"K_CI_"), alnum(20)),
+	token(Rule{
+		ID: "tm-arcjet-key", Title: "Arcjet key",
+		Reason:   "An Arcjet key that acts for a protected site.",
+		Keywords: []string{"ajkey_"},
+		Pattern:  `ajkey_[a-z0-9]{26,40}`,
+	}, text("aj"+"key_"), lower(26)),
+	token(Rule{
+		ID: "tm-atlassian-api-token", Title: "Atlassian API token",
+		Reason:   "An Atlassian token that reads and changes Jira, Confluence or repositories in its owner's name.",
+		Keywords: []string{"atatt3xffgf0", "atctt3xffgn0"},
+		Pattern:  `AT(?:ATT3xFfGF0|CTT3xFfGN0)[\w=-]{100,300}`,
+		Alphabet: `\w=-`,
+		Filters:  []Filter{except("atlassian", `ATATT3[\w=-]{186}`)},
+	}, oneOf{"AT" + "ATT3xFfGF0", "AT" + "CTT3xFfGN0"}, alnum(100)),
+	token(Rule{
+		ID: "tm-bitbucket-app-password", Title: "Bitbucket app password",
+		Reason:   "A Bitbucket password for an application that reads or changes repositories.",
+		Keywords: []string{"atbb"},
+		Pattern:  `ATBB[A-Za-z0-9]{24}[0-9A-F]{8}`,
+	}, text("AT"+"BB"), alnum(24), run{samples.Digits + "ABCDEF", 8}),
+	token(Rule{
+		ID: "tm-bitbucket-data-center-token", Title: "Bitbucket Data Center token",
+		Reason:   "A Bitbucket token that reads or changes repositories.",
+		Keywords: []string{"bbdc-"},
+		Pattern:  `BBDC-[\w+/@-]{40,50}`, Alphabet: `\w+/@-`,
+	}, text("BB"+"DC-"), alnum(40)),
+	token(Rule{
+		ID: "tm-buildkite-token", Title: "Buildkite token",
+		Reason:   "A Buildkite token that reads and starts builds, or runs as an agent.",
+		Keywords: []string{"bkua_", "bkaa_", "bkaj_", "bkar_", "bkct_", "bkpt_", "bkpat_", "bkps_", "bkt_"},
+		Pattern:  `bk(?:ua|aa|aj|ar|ct|pt|pat|ps|t)_[\w-]{40,400}`, Alphabet: `\w-`,
+	}, oneOf{"bk" + "ua_", "bk" + "ct_", "bk" + "t_", "bk" + "aa_"}, lower(40)),
+	token(Rule{
+		ID: "tm-circleci-token", Title: "CircleCI token",
+		Reason:   "A CircleCI token that starts builds and changes their settings.",
+		Keywords: []string{"ccipat_", "cciprj_"},
+		Pattern:  `CCIP(?:AT|RJ)_[A-Za-z0-9]{16,24}_[0-9a-f]{40}`,
+	}, oneOf{"CC" + "IPAT_", "CC" + "IPRJ_"}, alnum(22), text("_"), hex(40)),
+	token(Rule{
+		ID: "tm-cloudsmith-api-key", Title: "Cloudsmith API key",
+		Reason:   "A Cloudsmith key that reads and publishes packages.",
+		Keywords: []string{"csa_"},
+		Pattern:  `csa_[0-9a-f]{30}[A-Za-z0-9]{6}`,
+	}, text("cs"+"a_"), hex(30), alnum(6)),
+	token(Rule{
+		ID: "tm-crates-io-token", Title: "crates.io token",
+		Reason:   "A crates.io token that publishes packages.",
+		Keywords: []string{"cio"},
+		Pattern:  `cio[A-Za-z0-9]{32}`, Entropy: 3.5, Filters: []Filter{mixed},
+	}, text("c"+"io"), blend(32)),
+	token(Rule{
+		ID: "tm-depot-token", Title: "Depot token",
+		Reason:   "A Depot token that runs builds at its owner's cost.",
+		Keywords: []string{"depot_"},
+		Pattern:  `depot_(?:org|project|user)_[0-9a-f]{64}`,
+	}, oneOf{"de" + "pot_org_", "de" + "pot_project_", "de" + "pot_user_"}, hex(64)),
+	token(Rule{
+		ID: "tm-docker-hub-token", Title: "Docker Hub token",
+		Reason:   "A Docker Hub token that pulls private images or publishes images.",
+		Keywords: []string{"dckr_pat_", "dckr_oat_"},
+		Pattern:  `dckr_(?:pat_[\w-]{27}|oat_[\w-]{32})`, Alphabet: `\w-`,
+	}, text("dc"+"kr_pat_"), alnum(27)),
+	token(Rule{
+		ID: "tm-docker-swarm-key", Title: "Docker swarm key",
+		Reason:   "A Docker swarm token or key that adds machines to a cluster or unlocks it.",
+		Keywords: []string{"swmtkn-1-", "swmkey-1-"},
+		Pattern:  `SWMTKN-1-[a-z0-9]{50}-[a-z0-9]{25}|SWMKEY-1-[A-Za-z0-9+/]{43}`, Alphabet: `\w+/-`,
+	}, text("SW"+"MTKN-1-"), lower(50), text("-"), lower(25)),
+	labelled(Rule{
+		ID: "tm-gitea-access-token", Title: "Gitea access token",
+		Reason:   "A Gitea or Forgejo token that reads or changes repositories.",
+		Keywords: []string{"gitea", "forgejo", "codeberg"},
+	}, "GITEA_TOKEN", `gitea|forgejo|codeberg`, `[0-9a-f]{40}`, hex(40)),
+	anywhere(Rule{
+		ID: "tm-github-app-token-stateless", Title: "GitHub app token",
+		Reason:   "A GitHub app token that reads or changes repositories until it ends.",
+		Keywords: []string{"ghs_", "ghu_"},
+		Pattern:  `gh[su]_(?:\d{1,12}_)?eyJ[\w-]{20,600}\.eyJ[\w-]{20,1000}\.[\w-]{20,700}`,
+	}, oneOf{"gh" + "s_", "gh" + "s_12345_", "gh" + "u_"}, text("e"+"yJ"), alnum(30), text(".e"+"yJ"), alnum(60), text("."), alnum(20)),
+	token(Rule{
+		ID: "tm-gitlab-token-other", Title: "GitLab runner registration or workspace token",
+		Reason:   "A GitLab token that registers runners or opens a workspace.",
+		Keywords: []string{"glrtr-", "glwt-"},
+		Pattern:  `gl(?:rtr|wt)-[\w-]{20,100}`, Alphabet: `\w-`,
+	}, oneOf{"gl" + "rtr-", "gl" + "wt-"}, alnum(20)),
+	token(Rule{
+		ID: "tm-gitlab-token-routable", Title: "GitLab token, routable",
+		Reason:   "A GitLab token that reads or changes repositories, packages or pipelines.",
+		Keywords: []string{"glpat-", "gldt-", "glrt-", "glrtr-", "glcbt-", "glptt-", "glft-", "glimt-", "glagent-", "gloas-", "glsoat-", "glffct-", "glwt-"},
+		Pattern:  `gl(?:pat|dt|rt|rtr|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt)-[\w-]{20,300}\.[0-9a-z]{2}\.?[0-9a-z]{7,9}`,
+		Alphabet: `\w.-`,
+		Filters:  []Filter{except("gitlab", `gl(?:pat-|rt-t\d_)[\w-]{27,300}\.[0-9a-z]{9}`)},
+	}, oneOf{"gl" + "pat-", "gl" + "dt-", "gl" + "rt-t1_", "gl" + "cbt-", "gl" + "ptt-"}, alnum(27), text("."), lower(2), text("."), lower(7)),
+	labelled(Rule{
+		ID: "tm-hex-api-key", Title: "Hex API key",
+		Reason:   "A Hex key that publishes packages.",
+		Keywords: []string{"hex_api", "hex api", "hex-api", "hexpm"},
+	}, "HEX_API_KEY", `hex_api|hex api|hex-api|hexpm`, `[0-9a-f]{32}`, hex(32)),
+	labelled(Rule{
+		ID: "tm-jenkins-api-token", Title: "Jenkins API token",
+		Reason:   "A Jenkins token that starts and changes builds in its owner's name.",
+		Keywords: []string{"jenkins"},
+	}, "JENKINS_API_TOKEN", `jenkins`, `11[0-9a-f]{32}`, text("11"), hex(32)),
+	token(Rule{
+		ID: "tm-k3s-node-token", Title: "K3s node token",
+		Reason:   "A K3s token that adds machines to a cluster.",
+		Keywords: []string{"::server:", "::node:"},
+		Pattern:  `K10[0-9a-f]{64}::(?:server|node):[0-9a-f]{32}`, Alphabet: `\w:`,
+	}, text("K"+"10"), hex(64), text("::"+"server:"), hex(32)),
+	token(Rule{
+		ID: "tm-launchdarkly-key", Title: "LaunchDarkly key",
+		Reason:   "A LaunchDarkly key that reads or changes the switches of an application.",
+		Keywords: []string{"api-", "sdk-"},
+		Pattern:  `(?:api|sdk)-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`, Alphabet: `\w-`,
+	}, oneOf{"ap" + "i-", "sd" + "k-"}, hex(8), text("-"), hex(4), text("-4"), hex(3), text("-"), hex(4), text("-"), hex(12)),
+	token(Rule{
+		ID: "tm-mergify-application-key", Title: "Mergify application key",
+		Reason:   "A Mergify key that merges pull requests.",
+		Keywords: []string{"mergify_application_key_"},
+		Pattern:  `mergify_application_key_[\w-]{40,200}`, Alphabet: `\w-`,
+	}, text("me"+"rgify_application_key_"), word(40)),
+	token(Rule{
+		ID: "tm-nuget-api-key", Title: "NuGet API key",
+		Reason:   "A NuGet key that publishes packages.",
+		Keywords: []string{"oy2"},
+		Pattern:  `oy2[a-z0-9]{43}`,
+	}, text("o"+"y2"), lower(43)),
+	token(Rule{
+		ID: "tm-packagist-token", Title: "Packagist token",
+		Reason:   "A Packagist token that reads private packages.",
+		Keywords: []string{"packagist_"},
+		Pattern:  `packagist_(?:[a-z]{2,5}_)?[0-9a-f]{60,70}`,
+	}, oneOf{"pa" + "ckagist_ort_", "pa" + "ckagist_ack_"}, hex(60)),
+	token(Rule{
+		ID: "tm-percy-token", Title: "Percy token",
+		Reason:   "A Percy token that sends pictures of pages to a project.",
+		Keywords: []string{"web_", "app_", "auto_"},
+		Pattern:  `(?:web|app|auto)_[0-9a-f]{64}`,
+	}, oneOf{"we" + "b_", "ap" + "p_", "au" + "to_"}, hex(64)),
+	token(Rule{
+		ID: "tm-portainer-access-token", Title: "Portainer access token",
+		Reason:   "A Portainer token that runs containers.",
+		Keywords: []string{"ptr_"},
+		Pattern:  `ptr_[A-Za-z0-9+/]{43}=?`, Alphabet: `\w+/=`,
+	}, text("pt"+"r_"), base64(43)),
+	token(Rule{
+		ID: "tm-postman-collection-key", Title: "Postman collection key",
+		Reason:   "A Postman key that reads a collection.",
+		Keywords: []string{"pmat-"},
+		Pattern:  `PMAT-[0-9A-Z]{26}`,
+	}, text("PM"+"AT-"), upper(26)),
+	token(Rule{
+		ID: "tm-pypi-test-token", Title: "TestPyPI token",
+		Reason:   "A TestPyPI token that publishes packages.",
+		Keywords: []string{"pypi-agendgvzdc5wexbplm9yz"},
+		Pattern:  `pypi-AgENdGVzdC5weXBpLm9yZ[\w-]{50,500}`, Alphabet: `\w-`,
+	}, text("py"+"pi-AgEN"), text("dG"+"VzdC5weXBpLm9yZ"), word(50)),
+	token(Rule{
+		ID: "tm-rancher-token", Title: "Rancher token",
+		Reason:   "A Rancher token that changes clusters.",
+		Keywords: []string{"token-"},
+		Pattern:  `token-[a-z0-9]{5}:[a-z0-9]{54}`,
+	}, text("to"+"ken-"), lower(5), text(":"), lower(54)),
+	labelled(Rule{
+		ID: "tm-semgrep-token", Title: "Semgrep token",
+		Reason:   "A Semgrep token that reads and sends the findings of an organisation.",
+		Keywords: []string{"semgrep"},
+	}, "SEMGREP_APP_TOKEN", `semgrep`, `[0-9a-f]{64}`, hex(64)),
+	token(Rule{
+		ID: "tm-snyk-token", Title: "Snyk token",
+		Reason:   "A Snyk token that reads the weaknesses found in an organisation's code.",
+		Keywords: []string{"snyk_uat.", "snyk_sat."},
+		Pattern:  `snyk_[us]at\.[0-9A-Za-z]{8}\.[\w-]{20,300}\.[\w-]{20,200}`, Alphabet: `\w-`,
+	}, oneOf{"sn" + "yk_uat.", "sn" + "yk_sat."}, alnum(8), text("."), alnum(40), text("."), alnum(20)),
+	token(Rule{
+		ID: "tm-socket-api-token", Title: "Socket API token",
+		Reason:   "A Socket token that reads an organisation's dependencies.",
+		Keywords: []string{"sktsec_"},
+		Pattern:  `sktsec_[\w-]{38,80}`, Alphabet: `\w-`,
+	}, text("sk"+"tsec_"), alnum(38)),
+	token(Rule{
+		ID: "tm-sonar-token", Title: "Sonar token",
+		Reason:   "A Sonar token that reads and sends the analysis of code.",
+		Keywords: []string{"squ_", "sqp_", "sqa_"},
+		Pattern:  `sq[upa]_[0-9a-f]{40}`,
+	}, oneOf{"sq" + "u_", "sq" + "p_", "sq" + "a_"}, hex(40)),
+	token(Rule{
+		ID: "tm-sourcegraph-token", Title: "Sourcegraph token",
+		Reason:   "A Sourcegraph token that reads code.",
+		Keywords: []string{"sgp_", "slk_"},
+		Pattern:  `sgp_(?:(?:[0-9a-fA-F]{16}|local)_)?[0-9a-fA-F]{40}|slk_[0-9a-f]{64}`,
+	}, oneOf{"sg" + "p_", "sg" + "p_local_"}, hex(40)),
+	token(Rule{
+		ID: "tm-stackhawk-api-key", Title: "StackHawk API key",
+		Reason:   "A StackHawk key that starts scans and reads their results.",
+		Keywords: []string{"hawk."},
+		Pattern:  `hawk\.[\w-]{20}\.[\w-]{20}`, Alphabet: `\w-`,
+	}, text("ha"+"wk."), alnum(20), text("."), alnum(20)),
+	token(Rule{
+		ID: "tm-unkey-root-key", Title: "Unkey root key",
+		Reason:   "An Unkey key that makes and changes keys.",
+		Keywords: []string{"unkey_"},
+		Pattern:  `unkey_[A-Za-z0-9]{20,32}`,
+	}, text("un"+"key_"), alnum(20)),
+	token(Rule{
+		ID: "tm-zuplo-api-key", Title: "Zuplo API key",
+		Reason:   "A Zuplo key that uses an application in its owner's name.",
+		Keywords: []string{"zpka_"},
+		Pattern:  `zpka_[a-z0-9]{32}_[0-9a-f]{8}`,
+	}, text("zp"+"ka_"), lower(32), text("_"), hex(8)),
+}

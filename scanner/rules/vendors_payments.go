@@ -1,0 +1,163 @@
+package rules
+
+// vendorsPayments are what moves money and goods.
+var vendorsPayments = []Rule{
+	token(Rule{
+		ID: "tm-adyen-api-key", Title: "Adyen API key",
+		Reason:   "An Adyen key that can move money.",
+		Keywords: []string{"aqe"},
+		Pattern:  `AQE[A-Za-z0-9+/]{30,150}-[A-Za-z0-9+/]{40,60}={0,2}`, Alphabet: `\w+/=-`,
+	}, text("A"+"QE"), base64(30), text("-"), base64(40)),
+	token(Rule{
+		ID: "tm-alchemy-token", Title: "Alchemy token",
+		Reason:   "An Alchemy token that uses a blockchain service at its owner's cost.",
+		Keywords: []string{"alcht_"},
+		Pattern:  `alcht_[A-Za-z0-9]{30}`,
+	}, text("al"+"cht_"), alnum(30)),
+	token(Rule{
+		ID: "tm-asaas-api-key", Title: "Asaas API key",
+		Reason:   "An Asaas key that can move money.",
+		Keywords: []string{"aact_prod_", "aact_hmlg_"},
+		Pattern:  `aact_(?:prod|hmlg)_[\w-]{20,300}`, Alphabet: `\w-`,
+	}, oneOf{"aa" + "ct_prod_", "aa" + "ct_hmlg_"}, alnum(20)),
+	labelled(Rule{
+		ID: "tm-binance-api-secret", Title: "Binance API key or secret",
+		Reason:   "A Binance key or secret, half of a pair that trades for its owner.",
+		Keywords: []string{"binance"},
+		Entropy:  4,
+	}, "BINANCE_API_SECRET", `binance`, `[A-Za-z0-9]{64}`, alnum(64)),
+	token(Rule{
+		ID: "tm-braintree-access-token", Title: "Braintree access token",
+		Reason:   "A Braintree token that can move money.",
+		Keywords: []string{"access_token$"},
+		Pattern:  `access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}`,
+	}, oneOf{"ac" + "cess_token$production$", "ac" + "cess_token$sandbox$"}, lower(16), text("$"), hex(32)),
+	token(Rule{
+		ID: "tm-checkout-secret-key", Title: "Checkout.com secret key",
+		Reason:   "A Checkout.com key that can move money.",
+		Keywords: []string{"sk_"},
+		Pattern:  `sk_(?:test_|sbox_)?` + uuidPattern, Alphabet: `\w-`,
+	}, oneOf{"s" + "k_", "sk" + "_test_"}, uuid{}),
+	token(Rule{
+		ID: "tm-flutterwave-live-key", Title: "Flutterwave live secret key",
+		Reason:   "A Flutterwave key that can move money.",
+		Keywords: []string{"flwseck-"},
+		Pattern:  `FLWSECK-[0-9a-zA-Z]{32,60}-X`, Alphabet: `\w-`,
+	}, text("FL"+"WSECK-"), hex(32), text("-X")),
+	token(Rule{
+		ID: "tm-gocardless-live-token", Title: "GoCardless token",
+		Reason:   "A GoCardless token that can move money.",
+		Keywords: []string{"live_"},
+		Pattern:  `live_[\w-]{40}`, Alphabet: `\w-`, Entropy: 3.5, Filters: []Filter{mixed, bare},
+	}, text("li"+"ve_"), blend(40)),
+	token(Rule{
+		ID: "tm-mercado-pago-token", Title: "Mercado Pago token",
+		Reason:   "A Mercado Pago token that can move money.",
+		Keywords: []string{"app_usr-"},
+		Pattern:  `APP_USR-\d{10,19}-\d{6}-[0-9a-f]{32}-\d{6,12}`, Alphabet: `\w-`,
+	}, text("AP"+"P_USR-"), digits(16), text("-"), digits(6), text("-"), hex(32), text("-"), digits(6)),
+	token(Rule{
+		ID: "tm-mercury-api-token", Title: "Mercury API token",
+		Reason:   "A Mercury token that reads and moves the money of a bank account.",
+		Keywords: []string{"mercury_production_"},
+		Pattern:  `mercury_production_[a-z]{2,6}_[A-Za-z0-9]{40,50}_yrucrem`,
+	}, text("me"+"rcury_production_wma_"), alnum(40), text("_yrucrem")),
+	token(Rule{
+		ID: "tm-midtrans-server-key", Title: "Midtrans server key",
+		Reason:   "A Midtrans key that can move money.",
+		Keywords: []string{"mid-server-"},
+		Pattern:  `Mid-server-[\w-]{20,40}`, Alphabet: `\w-`,
+	}, text("Mi"+"d-server-"), alnum(20)),
+	token(Rule{
+		ID: "tm-mollie-api-key", Title: "Mollie API key",
+		Reason:   "A Mollie key that can move money.",
+		Keywords: []string{"live_", "access_"},
+		Pattern:  `(?:live|access)_[A-Za-z0-9]{30}`, Entropy: 3.5, Filters: []Filter{mixed, bare},
+	}, oneOf{"li" + "ve_", "ac" + "cess_"}, blend(30)),
+	token(Rule{
+		ID: "tm-paddle-key", Title: "Paddle key",
+		Reason:   "A Paddle key that can move money.",
+		Keywords: []string{"pdl_live_apikey_", "pdl_sdbx_apikey_", "pdl_ntfset_"},
+		Pattern:  `pdl_(?:live|sdbx)_apikey_[a-z0-9]{26}_[A-Za-z0-9]{22}_[A-Za-z0-9]{3}|pdl_ntfset_[a-z0-9]{26}_[A-Za-z0-9+/]{32}`,
+		Alphabet: `\w+/`,
+	}, oneOf{"pd" + "l_live_apikey_", "pd" + "l_sdbx_apikey_"}, lower(26), text("_"), alnum(22), text("_"), alnum(3)),
+	token(Rule{
+		ID: "tm-pagarme-live-key", Title: "Pagar.me key",
+		Reason:   "A Pagar.me key that can move money.",
+		Keywords: []string{"ak_live_"},
+		Pattern:  `ak_live_[A-Za-z0-9]{30}`,
+	}, text("ak"+"_live_"), alnum(30)),
+	labelled(Rule{
+		ID: "tm-paypal-client-secret", Title: "PayPal client secret",
+		Reason:   "A PayPal secret that can move money.",
+		Keywords: []string{"paypal"},
+		Entropy:  4,
+	}, "PAYPAL_CLIENT_SECRET", `paypal`, `E[A-Z][\w-]{78}`, text("EK"), alnum(78)),
+	token(Rule{
+		ID: "tm-plaid-access-token", Title: "Plaid access token",
+		Reason:   "A Plaid token that reads a person's bank accounts.",
+		Keywords: []string{"access-sandbox-", "access-development-", "access-production-"},
+		Pattern:  `access-(?:sandbox|development|production)-` + uuidPattern, Alphabet: `\w-`,
+	}, oneOf{"ac" + "cess-sandbox-", "ac" + "cess-production-"}, uuid{}),
+	token(Rule{
+		ID: "tm-polar-token", Title: "Polar token",
+		Reason:   "A Polar token that reads orders and changes products.",
+		Keywords: []string{"polar_at_", "polar_oat_", "polar_pat_", "polar_rt_"},
+		Pattern:  `polar_(?:at|oat|pat|rt)_[\w-]{20,100}`, Alphabet: `\w-`,
+	}, oneOf{"po" + "lar_at_", "po" + "lar_oat_", "po" + "lar_pat_"}, alnum(20)),
+	token(Rule{
+		ID: "tm-ramp-client-secret", Title: "Ramp client secret",
+		Reason:   "A Ramp secret that reads and moves the money of a company.",
+		Keywords: []string{"ramp_sec_"},
+		Pattern:  `ramp_sec_[A-Za-z0-9]{48}`,
+	}, text("ra"+"mp_sec_"), alnum(48)),
+	token(Rule{
+		ID: "tm-razorpay-key-id", Title: "Razorpay key ID",
+		Reason:   "A Razorpay key ID, half of a pair that can move money.",
+		Keywords: []string{"rzp_live_", "rzp_test_"},
+		Pattern:  `rzp_(?:live|test)_[A-Za-z0-9]{14}`,
+	}, oneOf{"rz" + "p_live_", "rz" + "p_test_"}, alnum(14)),
+	token(Rule{
+		ID: "tm-samsara-api-token", Title: "Samsara API token",
+		Reason:   "A Samsara token that reads where vehicles and drivers are.",
+		Keywords: []string{"samsara_api_"},
+		Pattern:  `samsara_api_[A-Za-z0-9]{26,32}`,
+	}, text("sa"+"msara_api_"), alnum(26)),
+	token(Rule{
+		ID: "tm-shopify-token-other", Title: "Shopify token, other forms",
+		Reason:   "A Shopify token that reads orders and customers, and changes a shop.",
+		Keywords: []string{"shp"},
+		Pattern:  `shp[a-z]{2,3}_[0-9a-fA-F]{32}`,
+		Filters:  []Filter{except("shopify", `shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}`)},
+	}, oneOf{"sh" + "pua_", "sh" + "ptka_", "sh" + "pit_"}, hex(32)),
+	token(Rule{
+		ID: "tm-square-client-secret", Title: "Square client secret",
+		Reason:   "A Square secret that signs an application in.",
+		Keywords: []string{"sq0csp-"},
+		Pattern:  `sq0csp-[\w-]{40,50}`, Alphabet: `\w-`,
+	}, text("sq"+"0csp-"), word(40)),
+	token(Rule{
+		ID: "tm-stripe-key-other", Title: "Stripe key, other forms",
+		Reason:   "A Stripe key of an organisation, or a long one, that can move money.",
+		Keywords: []string{"sk_org_", "sk_live_", "rk_live_"},
+		Pattern:  `sk_org_(?:live|test)_[A-Za-z0-9]{20,247}|[sr]k_live_[A-Za-z0-9]{100,247}`,
+	}, oneOf{"sk" + "_org_live_", "sk" + "_org_test_"}, alnum(20)),
+	token(Rule{
+		ID: "tm-webhook-signing-secret", Title: "Webhook signing secret",
+		Reason:   "A secret of Stripe or a service like it that makes false events pass for true ones.",
+		Keywords: []string{"whsec_"},
+		Pattern:  `whsec_[A-Za-z0-9+/]{30,64}={0,2}`, Alphabet: `\w+/=`,
+	}, text("wh"+"sec_"), base64(30)),
+	token(Rule{
+		ID: "tm-woocommerce-key", Title: "WooCommerce key",
+		Reason:   "A WooCommerce key or secret, half of a pair that reads orders and customers, and changes a shop.",
+		Keywords: []string{"ck_", "cs_"},
+		Pattern:  `c[ks]_[0-9a-f]{40}`,
+	}, oneOf{"c" + "k_", "c" + "s_"}, hex(40)),
+	token(Rule{
+		ID: "tm-xendit-api-key", Title: "Xendit API key",
+		Reason:   "A Xendit key that can move money.",
+		Keywords: []string{"xnd_production_", "xnd_development_"},
+		Pattern:  `xnd_(?:production|development)_[A-Za-z0-9]{40,80}`,
+	}, oneOf{"xn" + "d_production_", "xn" + "d_development_"}, alnum(40)),
+}

@@ -1,0 +1,228 @@
+package rules
+
+import "github.com/teammem/teammemd/scanner/samples"
+
+// vendorsWork are what people plan, write, draw and sell with, and where they meet.
+var vendorsWork = []Rule{
+	token(Rule{
+		ID: "tm-apollo-graph-key", Title: "Apollo GraphOS key",
+		Reason:   "An Apollo key that changes the schema of an application.",
+		Keywords: []string{"service:", "user:"},
+		Pattern:  `(?:service|user):[\w.-]{1,64}:[\w-]{22}`,
+		Alphabet: `\w:-`,
+		Entropy:  3.5,
+		Filters:  []Filter{mixed},
+	}, oneOf{"se" + "rvice:shop:", "us" + "er:gh.abc:"}, blend(22)),
+	token(Rule{
+		ID: "tm-asana-access-token", Title: "Asana access token",
+		Reason:   "An Asana token that reads and changes tasks in its owner's name.",
+		Keywords: []string{"0/1", "1/1", "2/1"},
+		Pattern:  `[012]/1\d{12,17}(?:/1\d{12,17})?:[0-9a-f]{32}`,
+	}, oneOf{"0" + "/1", "1" + "/1", "2" + "/1"}, digits(12), text(":"), hex(32)),
+	token(Rule{
+		ID: "tm-calcom-api-key", Title: "Cal.com API key",
+		Reason:   "A Cal.com key that reads and changes appointments.",
+		Keywords: []string{"cal_"},
+		Pattern:  `cal_(?:live_)?[0-9a-f]{32}`,
+	}, oneOf{"ca" + "l_", "ca" + "l_live_"}, hex(32)),
+	token(Rule{
+		ID: "tm-canva-client-secret", Title: "Canva client secret",
+		Reason:   "A Canva secret that signs an application in.",
+		Keywords: []string{"cnvca"},
+		Pattern:  `cnvca[\w-]{51}`, Alphabet: `\w-`,
+	}, text("cn"+"vca"), alnum(51)),
+	token(Rule{
+		ID: "tm-clickup-api-token", Title: "ClickUp API token",
+		Reason:   "A ClickUp token that reads and changes tasks in its owner's name.",
+		Keywords: []string{"pk_"},
+		Pattern:  `pk_\d{6,9}_[A-Z0-9]{32}`,
+	}, text("p"+"k_"), digits(7), text("_"), upper(32)),
+	token(Rule{
+		ID: "tm-contentful-management-token", Title: "Contentful management token",
+		Reason:   "A Contentful token that reads and changes content.",
+		Keywords: []string{"cfpat-"},
+		Pattern:  `CFPAT-[\w-]{43}`, Alphabet: `\w-`,
+	}, text("CF"+"PAT-"), word(43)),
+	token(Rule{
+		ID: "tm-dropbox-access-token", Title: "Dropbox access token",
+		Reason:   "A Dropbox token that reads and changes files until it ends.",
+		Keywords: []string{"sl."},
+		Pattern:  `sl\.(?:[a-z]\.)?[\w-]{130,1000}`, Alphabet: `\w-`,
+	}, oneOf{"s" + "l.", "sl" + ".u."}, alnum(130)),
+	token(Rule{
+		ID: "tm-facebook-access-token-other", Title: "Facebook access token",
+		Reason:   "A Facebook token that acts as a person, page or application.",
+		Keywords: []string{"eaa"},
+		Pattern:  `EAA[B-Z][A-Za-z0-9]{90,400}`,
+		Filters:  []Filter{mixed, except("facebook", `EAA[MC][A-Za-z0-9]{100,400}`)},
+	}, text("EA"+"AG"), blend(90)),
+	token(Rule{
+		ID: "tm-figma-token", Title: "Figma token",
+		Reason:   "A Figma token that reads and comments designs in its owner's name.",
+		Keywords: []string{"figd_", "figp_", "figo_", "figu_", "figr_"},
+		Pattern:  `fig[dpour]_[\w=-]{38,60}`, Alphabet: `\w=-`,
+	}, oneOf{"fi" + "gd_", "fi" + "go_"}, alnum(38)),
+	token(Rule{
+		ID: "tm-hubspot-access-token", Title: "HubSpot access token",
+		Reason:   "A HubSpot token that reads and changes customers.",
+		Keywords: []string{"pat-na", "pat-eu", "pat-ap"},
+		Pattern:  `pat-(?:na|eu|ap)\d-` + uuidPattern, Alphabet: `\w-`,
+	}, oneOf{"pa" + "t-na1-", "pa" + "t-eu1-", "pa" + "t-ap1-"}, uuid{}),
+	token(Rule{
+		ID: "tm-instagram-access-token", Title: "Instagram access token",
+		Reason:   "An Instagram token that acts as its owner.",
+		Keywords: []string{"igqv", "igaa"},
+		Pattern:  `IG(?:QV|AA)[\w-]{80,400}`, Alphabet: `\w-`, Filters: []Filter{mixed},
+	}, oneOf{"IG" + "QV", "IG" + "AA"}, blend(80)),
+	token(Rule{
+		ID: "tm-ionic-access-token", Title: "Ionic access token",
+		Reason:   "An Ionic token that builds and deploys applications.",
+		Keywords: []string{"ion_"},
+		Pattern:  `ion_[A-Za-z0-9]{42}`,
+	}, text("io"+"n_"), alnum(42)),
+	labelled(Rule{
+		ID: "tm-kakao-api-key", Title: "Kakao API key",
+		Reason:   "A Kakao key that acts for an application.",
+		Keywords: []string{"kakao"},
+	}, "KAKAO_REST_API_KEY", `kakao`, `[0-9a-f]{32}`, hex(32)),
+	token(Rule{
+		ID: "tm-lichess-token", Title: "Lichess token",
+		Reason:   "A Lichess token that plays in its owner's name.",
+		Keywords: []string{"lip_"},
+		Pattern:  `lip_[A-Za-z0-9]{20,24}`, Filters: []Filter{mixed},
+	}, text("li"+"p_"), blend(20)),
+	token(Rule{
+		ID: "tm-linear-token-other", Title: "Linear OAuth token or webhook secret",
+		Reason:   "A Linear token that reads and changes issues, or a secret that signs its events.",
+		Keywords: []string{"lin_oauth_", "lin_wh_"},
+		Pattern:  `lin_(?:oauth|wh)_[A-Za-z0-9]{32,64}`,
+	}, oneOf{"li" + "n_oauth_", "li" + "n_wh_"}, alnum(32)),
+	token(Rule{
+		ID: "tm-linkedin-client-secret-new", Title: "LinkedIn client secret",
+		Reason:   "A LinkedIn secret that signs an application in.",
+		Keywords: []string{"wpl_ap"},
+		Pattern:  `WPL_AP\d\.[A-Za-z0-9]{16}\.[A-Za-z0-9+/]{6}={0,2}`, Alphabet: `\w+/=`,
+	}, text("WP"+"L_AP1."), alnum(16), text("."), alnum(6)),
+	token(Rule{
+		ID: "tm-mapbox-secret-token", Title: "Mapbox secret token",
+		Reason:   "A Mapbox token that changes maps and makes tokens.",
+		Keywords: []string{"sk.eyj", "tk.eyj"},
+		Pattern:  `[st]k\.eyJ[\w-]{40,200}\.[\w-]{20,30}`, Alphabet: `\w-`,
+	}, oneOf{"sk" + ".eyJ", "tk" + ".eyJ"}, alnum(40), text("."), alnum(20)),
+	token(Rule{
+		ID: "tm-n8n-api-key", Title: "n8n API key",
+		Reason:   "An n8n key that reads and changes workflows.",
+		Keywords: []string{"n8n_api_"},
+		Pattern:  `n8n_api_[0-9a-f]{60,200}`,
+	}, text("n8"+"n_api_"), hex(60)),
+	token(Rule{
+		ID: "tm-notion-token", Title: "Notion token",
+		Reason:   "A Notion token that reads and changes pages.",
+		Keywords: []string{"secret_", "ntn_"},
+		Pattern:  `secret_[A-Za-z0-9]{43}|ntn_[A-Za-z0-9]{40,50}`,
+		Entropy:  3.5,
+		Filters:  []Filter{mixed, except("notion", `ntn_[0-9]{11}[A-Za-z0-9]{35}`)},
+	}, oneOf{"se" + "cret_"}, blend(43)),
+	token(Rule{
+		ID: "tm-pinterest-access-token", Title: "Pinterest access token",
+		Reason:   "A Pinterest token that acts as its owner.",
+		Keywords: []string{"pina_", "pinr_"},
+		Pattern:  `pin[ar]_[\w-]{60,300}`, Alphabet: `\w-`,
+	}, oneOf{"pi" + "na_", "pi" + "nr_"}, alnum(60)),
+	labelled(Rule{
+		ID: "tm-pipedrive-api-token", Title: "Pipedrive API token",
+		Reason:   "A Pipedrive token that reads and changes customers.",
+		Keywords: []string{"pipedrive"},
+	}, "PIPEDRIVE_API_TOKEN", `pipedrive`, `[0-9a-f]{40}`, hex(40)),
+	token(Rule{
+		ID: "tm-salesforce-access-token", Title: "Salesforce access token",
+		Reason:   "A Salesforce token that acts as its owner.",
+		Keywords: []string{"00d"},
+		Pattern:  `00D[A-Za-z0-9]{12,15}![\w.]{80,260}`, Alphabet: `\w.!`,
+	}, text("0"+"0D"), alnum(12), text("!"), alnum(80)),
+	token(Rule{
+		ID: "tm-salesforce-refresh-token", Title: "Salesforce refresh token",
+		Reason:   "A Salesforce token that makes new tokens for its owner.",
+		Keywords: []string{"5aep861"},
+		Pattern:  `5Aep861[\w.]{60,200}={0,2}`, Alphabet: `\w.=`,
+	}, text("5A"+"ep861"), alnum(60)),
+	labelled(Rule{
+		ID: "tm-sanity-token", Title: "Sanity token",
+		Reason:   "A Sanity token that reads and changes content.",
+		Keywords: []string{"sanity"},
+		Entropy:  4,
+	}, "SANITY_API_TOKEN", `sanity`, `sk[A-Za-z0-9]{80,200}`, text("sk"), alnum(80)),
+	labelled(Rule{
+		ID: "tm-shortcut-api-token", Title: "Shortcut API token",
+		Reason:   "A Shortcut token that reads and changes stories in its owner's name.",
+		Keywords: []string{"shortcut_api", "shortcut api", "clubhouse_api"},
+	}, "SHORTCUT_API_TOKEN", `shortcut_api|shortcut api|clubhouse_api`, uuidPattern, uuid{}),
+	labelled(Rule{
+		ID: "tm-spotify-client-secret", Title: "Spotify client secret",
+		Reason:   "A Spotify secret that signs an application in.",
+		Keywords: []string{"spotify"},
+	}, "SPOTIFY_CLIENT_SECRET", `spotify`, `[0-9a-f]{32}`, hex(32)),
+	labelled(Rule{
+		ID: "tm-storyblok-token", Title: "Storyblok token",
+		Reason:   "A Storyblok token that reads content that is not published.",
+		Keywords: []string{"storyblok"},
+	}, "STORYBLOK_TOKEN", `storyblok`, `[A-Za-z0-9]{22}tt`, alnum(22), text("tt")),
+	token(Rule{
+		ID: "tm-thunderstore-token", Title: "Thunderstore token",
+		Reason:   "A Thunderstore token that publishes packages.",
+		Keywords: []string{"tss_"},
+		Pattern:  `tss_[A-Za-z0-9]{20,80}`, Filters: []Filter{mixed},
+	}, text("ts"+"s_"), blend(20)),
+	labelled(Rule{
+		ID: "tm-todoist-api-token", Title: "Todoist API token",
+		Reason:   "A Todoist token that reads and changes tasks in its owner's name.",
+		Keywords: []string{"todoist"},
+	}, "TODOIST_API_TOKEN", `todoist`, `[0-9a-f]{40}`, hex(40)),
+	token(Rule{
+		ID: "tm-trello-token", Title: "Trello token",
+		Reason:   "A Trello token that reads and changes boards in its owner's name.",
+		Keywords: []string{"atta"},
+		Pattern:  `ATTA[0-9a-f]{64}[0-9A-F]{8}`,
+	}, text("AT"+"TA"), hex(64), run{samples.Digits + "ABCDEF", 8}),
+	token(Rule{
+		ID: "tm-twitch-chat-token", Title: "Twitch chat token",
+		Reason:   "A Twitch token that reads and writes chats in its owner's name.",
+		Keywords: []string{"oauth:"},
+		Pattern:  `oauth:[a-z0-9]{30}`,
+	}, text("oa"+"uth:"), lower(30)),
+	token(Rule{
+		ID: "tm-typeform-access-token", Title: "Typeform access token",
+		Reason:   "A Typeform token that reads forms and their answers.",
+		Keywords: []string{"tfp_"},
+		Pattern:  `tfp_[\w-]{40,62}`, Alphabet: `\w-`,
+	}, text("tf"+"p_"), alnum(40)),
+	token(Rule{
+		ID: "tm-voiceflow-api-key", Title: "Voiceflow API key",
+		Reason:   "A Voiceflow key that reads and runs an assistant.",
+		Keywords: []string{"vf."},
+		Pattern:  `VF\.(?:(?:DM|WS)\.)?[0-9a-f]{24}\.[A-Za-z0-9]{16}`,
+	}, oneOf{"V" + "F.", "VF" + ".DM."}, hex(24), text("."), alnum(16)),
+	token(Rule{
+		ID: "tm-wakatime-api-key", Title: "WakaTime API key",
+		Reason:   "A WakaTime key that reads what its owner works on.",
+		Keywords: []string{"waka_"},
+		Pattern:  `waka_` + uuidPattern, Alphabet: `\w-`,
+	}, text("wa"+"ka_"), uuid{}),
+	labelled(Rule{
+		ID: "tm-webflow-token", Title: "Webflow token",
+		Reason:   "A Webflow token that changes sites.",
+		Keywords: []string{"webflow"},
+	}, "WEBFLOW_API_TOKEN", `webflow`, `[0-9a-f]{64}`, hex(64)),
+	token(Rule{
+		ID: "tm-workato-api-token", Title: "Workato API token",
+		Reason:   "A Workato token that changes what runs between applications.",
+		Keywords: []string{"wrka"},
+		Pattern:  `wrka(?:[a-z]{2})?-eyJ[\w-]{20,300}\.[\w-]{16,400}\.[\w-]{64,400}`, Alphabet: `\w-`,
+	}, oneOf{"wr" + "ka-eyJ", "wr" + "kaus-eyJ"}, alnum(20), text("."), alnum(16), text("."), alnum(64)),
+	token(Rule{
+		ID: "tm-zoho-token", Title: "Zoho token",
+		Reason:   "A Zoho token that reads and changes a company's data.",
+		Keywords: []string{"1000."},
+		Pattern:  `1000\.[0-9a-f]{32}\.[0-9a-f]{32}`,
+	}, text("10"+"00."), hex(32), text("."), hex(32)),
+}

@@ -1,0 +1,174 @@
+package view_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/teammem/teammemd/scanner/samples"
+	"github.com/teammem/teammemd/scanner/view"
+)
+
+// planted returns a token of no vendor, cut into two halves.
+func planted(seed uint64) (head, tail string) {
+	s := samples.NewSource(seed, "view")
+	return "zz" + "q_" + s.Text(samples.Alnum, 14), s.Text(samples.Alnum, 18)
+}
+
+// place is the line and column, from 1 on, of a position.
+func place(text string, at int) string {
+	return fmt.Sprintf("%d:%d", 1+strings.Count(text[:at], "\n"), at-strings.LastIndexByte(text[:at], '\n'))
+}
+
+// spans returns the spans of raw that made token in the touched parts of texts.
+func spans(texts []view.Text, token string) (found []string) {
+	for _, text := range texts {
+		at := strings.Index(text.String(), token)
+		if at < 0 || !text.Touched(at, at+len(token)) {
+			continue
+		}
+		from, to := text.Origin(at, at+len(token))
+		found = append(found, fmt.Sprint(from, "-", to))
+	}
+	return found
+}
+
+// distortions are texts in which a token is written in another way. @ is what
+// stands before it, $ what stands after it, and % where it is broken.
+var distortions = []struct{ name, text string }{
+	{"zero width space", "H\u200bT"},
+	{"zero width joiner", "H\u200dT"},
+	{"word joiner", "H\u2060T"},
+	{"byte order mark", "H\ufeffT"},
+	{"soft hyphen", "H\u00adT"},
+	{"variation selector", "H\ufe0fT"},
+	{"direction", "H\u202aT"},
+	{"color", "H\x1b[31mT"},
+	{"two colors", "H\x1b[0m\x1b[1;32mT"},
+	{"control", "H\x01T"},
+	{"wbr", "H<wbr>T"},
+	{"wbr closed", "H<wbr/>T"},
+	{"wbr spaced", "H<WBR />T"},
+	{"shy", "H&shy;T"},
+	{"named space", "H&ZeroWidthSpace;T"},
+	{"decimal space", "H&#8203;T"},
+	{"twice escaped space", "H&amp;#8203;T"},
+	{"tag", "H<b>T"},
+	{"tags", "H</code><em>T"},
+	{"tag with attributes", "H<span class=\"a b\">T"},
+	{"comment", "H<!-- a comment -->T"},
+	{"bold", "H**T"},
+	{"italics", "H*T"},
+	{"code", "H`T"},
+	{"bold code", "H`**T"},
+	{"struck", "H~~T"},
+	{"bold underscores", "__H__T"},
+	{"italic underscores", "_H_T"},
+	{"half in italics", "H_T_"},
+	{"whole in italics", "_HT_"},
+	{"whole in bold", "__HT__"},
+	{"italic sentence", "_the key is HT_"},
+	{"strings plus", "\"H\" + \"T\""},
+	{"strings dot", "'H' . 'T'"},
+	{"strings beside", "\"H\" \"T\""},
+	{"strings over lines", "\"H\"\n   \"T\""},
+	{"strings plus over lines", "\"H\" +\n  \"T\""},
+	{"strings over lines plus", "\"H\"\r\n  + 'T'"},
+	{"strings continued", "\"H\" \\\n  \"T\""},
+	{"strings of a kind", "f\"H\" + rb\"T\""},
+	{"strings of the shell", "H\"\"T"},
+	{"template strings", "`H` + `T`"},
+	{"shell", "H\\\nT"},
+	{"shell indented", "H\\\n    T"},
+	{"shell of Windows", "H\\\r\nT"},
+	{"wrap", "H\nT"},
+	{"wrap of Windows", "H\r\nT"},
+	{"wrap with spaces", "H  \n  T"},
+	{"wrap in quote", "> H\n> T"},
+	{"wrap in comment", "# H\n# T"},
+	{"wrap in code comment", "// H\n// T"},
+	{"wrap in doc comment", " * H\n * T"},
+	{"wrap in list", "- H\n- T"},
+	{"wrap in SQL", "-- H\n-- T"},
+	{"wrap in table", "| H |\n| T |"},
+	{"wrap in second column", "| a | H |\n|   | T |"},
+	{"wrap with hyphen", "H-\nT"},
+	{"wrap quoted-printable", "H=\r\nT"},
+	{"wrap of HTML", "H<br>T"},
+	{"wrap in italics", "_H\nT_"},
+	{"space and bold", "H\u200b**T"},
+	{"bold and hyphen", "**H**\u200b**T**"},
+}
+
+func TestVariantsFindWhatIsDistorted(t *testing.T) {
+	t.Parallel()
+	head, tail := planted(1)
+	for _, test := range distortions {
+		written := strings.NewReplacer("H", head, "T", tail).Replace(test.text)
+		raw := "A first line.\n\nThe second: " + written + "\nAnd a last.\n"
+		from := strings.Index(raw, head)
+		to := strings.Index(raw, tail) + len(tail)
+		got := spans(view.Variants(view.Of(raw)), head+tail)
+		if len(got) == 0 {
+			t.Errorf("%s: not found in %q", test.name, view.Variants(view.Of(raw)))
+			continue
+		}
+		if want := fmt.Sprint(from, "-", to); got[0] != want {
+			t.Errorf("%s: at %s, want %s (%s)", test.name, got[0], want, place(raw, from))
+		}
+	}
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	head, tail := planted(2)
+	token := head + tail
+	escaped := func(format string) string {
+		var made strings.Builder
+		for _, c := range token {
+			fmt.Fprintf(&made, format, c)
+		}
+		return made.String()
+	}
+	tests := []struct{ name, written string }{
+		{"base64", base64.StdEncoding.EncodeToString([]byte(token))},
+		{"base64 without padding", base64.RawURLEncoding.EncodeToString([]byte(token))},
+		{"hex", hex.EncodeToString([]byte(token))},
+		{"hex of C", "0x" + strings.ToUpper(hex.EncodeToString([]byte(token)))},
+		{"percent", escaped("%%%02x")},
+		{"percent of one", strings.Replace(url.QueryEscape(token), "_", "%5F", 1)},
+		{"unicode", escaped("\\u%04x")},
+		{"unicode in braces", escaped("\\u{%x}")},
+		{"unicode twice quoted", escaped("\\\\u%04x")},
+		{"long unicode", escaped("\\U%08x")},
+		{"bytes", escaped("\\x%02x")},
+		{"octal", escaped("\\%03o")},
+	}
+	for _, test := range tests {
+		raw := "One.\nTwo " + test.written + "\n"
+		text, ok := view.Decode(view.Of(raw))
+		at := strings.Index(text.String(), token)
+		if !ok || at < 0 {
+			t.Errorf("%s: not found in %q", test.name, text)
+			continue
+		}
+		from, to := text.Origin(at, at+len(token))
+		if got := strings.TrimRight(raw[from:to], "="); got != strings.TrimRight(strings.TrimPrefix(test.written, "0x"), "=") {
+			t.Errorf("%s: made from %q of %q", test.name, got, raw)
+		}
+	}
+}
+
+func TestProseHasNoViews(t *testing.T) {
+	t.Parallel()
+	for _, text := range view.Variants(view.Of(prose)) {
+		start, end, _ := text.NextTouched(0)
+		t.Errorf("a view differs at %q", text.String()[start:end])
+	}
+	if text, ok := view.Decode(view.Of(prose)); ok {
+		t.Errorf("decoded: %q", text)
+	}
+}
