@@ -1,8 +1,6 @@
 package match
 
 import (
-	"strings"
-
 	"github.com/teammem/teammemd/scanner/pattern"
 	"github.com/teammem/teammemd/scanner/rules"
 )
@@ -16,21 +14,23 @@ type search struct {
 	steps   int
 	stopped bool
 
-	ends    []int    // by rule: where its last hit ended
-	windows [][]span // by rule
-	queued  []int32  // rules with windows, in the order of their first
-	wholes  []int32  // rules that search the whole text
+	ends     []int    // by rule: where its last hit ended
+	warnings []int    // by rule: matches of those that only warn
+	windows  [][]span // by rule
+	queued   []int32  // rules with windows, in the order of their first
+	wholes   []int32  // rules that search the whole text
 }
 
 type span struct{ start, end int }
 
 func (m *Matcher) newSearch() *search {
-	return &search{m: m, ends: make([]int, len(m.rules)), windows: make([][]span, len(m.rules))}
+	return &search{m: m, ends: make([]int, len(m.rules)), warnings: make([]int, len(m.rules)), windows: make([][]span, len(m.rules))}
 }
 
 func (s *search) begin(r Request) {
 	s.Request, s.hits, s.err, s.steps, s.stopped = r, s.hits[:0], nil, 0, false
 	clear(s.ends)
+	clear(s.warnings)
 }
 
 // end forgets the text.
@@ -56,12 +56,32 @@ func (s *search) all() bool {
 		}
 	}
 	for _, i := range s.wholes {
-		s.window(int(i), span{0, len(s.Text)})
-		if s.halt() {
+		if !s.whole(int(i)) {
 			return false
 		}
 	}
 	return s.err == nil
+}
+
+// whole looks for the matches of a rule everywhere: of one whose matches hold
+// no white space, in the words that are long enough.
+func (s *search) whole(i int) bool {
+	r := &s.m.rules[i]
+	if !r.solid {
+		s.window(i, span{0, len(s.Text)})
+		return !s.halt()
+	}
+	for at := 0; at < len(s.Text); at++ {
+		from := at
+		at = s.ending(at, len(s.Text))
+		if at-from >= r.least {
+			s.window(i, span{max(0, from-1), min(len(s.Text), at+margin)})
+			if s.halt() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // halt asks whether the search is to stop.
@@ -76,6 +96,9 @@ const (
 	// stretch is how many bytes the automaton reads between two questions
 	// whether to stop.
 	stretch = 64 << 10
+	// mostWarnings bounds the matches of a rule that only warns: in one text
+	// nobody reads more, and their filters are the slowest.
+	mostWarnings = 1000
 	// around is how far from a part that was not searched yet a keyword can
 	// stand. A secret that is longer is found by what it holds of the part.
 	around = 4096
@@ -258,6 +281,11 @@ func (s *search) judge(i int, r *rule, at int, loc []int) bool {
 	if s.Within != nil && !s.Within.Touched(max(0, m.Start-1), min(len(s.Text), m.End+1)) {
 		return false
 	}
+	if r.Tier == rules.Warn {
+		if s.warnings[i]++; s.warnings[i] > mostWarnings {
+			return false
+		}
+	}
 	if r.Entropy > 0 && entropy(m.Secret()) <= r.Entropy {
 		return false
 	}
@@ -271,7 +299,7 @@ func (s *search) judge(i int, r *rule, at int, loc []int) bool {
 	return true
 }
 
-func isSpace(c byte) bool { return strings.IndexByte(" \t\n\r\v\f", c) >= 0 }
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 func isAlnum(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

@@ -5,6 +5,7 @@ import (
 	"math"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -71,12 +72,7 @@ func endless(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0 {
 		return true
 	}
-	for _, sub := range re.Sub {
-		if endless(sub) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(re.Sub, endless)
 }
 
 func parse(t *testing.T, r rules.Rule) *syntax.Regexp {

@@ -33,6 +33,7 @@ func BenchmarkNormaliseProse(b *testing.B) { benchmarkNormalise(b, prose) }
 func BenchmarkNormaliseDistorted(b *testing.B) { benchmarkNormalise(b, distorted) }
 
 func benchmarkNormalise(b *testing.B, text string) {
+	b.Helper()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -45,6 +46,7 @@ func BenchmarkVariantsProse(b *testing.B) { benchmarkVariants(b, prose) }
 func BenchmarkVariantsDistorted(b *testing.B) { benchmarkVariants(b, distorted) }
 
 func benchmarkVariants(b *testing.B, text string) {
+	b.Helper()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -59,6 +61,7 @@ func BenchmarkDecodeBase64(b *testing.B) {
 }
 
 func benchmarkDecode(b *testing.B, text string) {
+	b.Helper()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -35,9 +35,15 @@ func (e *edit) open(from int) {
 	e.out = append(e.out, e.src[e.done:from]...)
 }
 
-// shut notes that the last n bytes of out stand for src[from:to].
+// shut notes that the last n bytes of out stand for src[from:to]. Bytes dropped
+// one after another are one change.
 func (e *edit) shut(from, to, n int, bits int32) {
-	end := len(e.out)
+	end, last := len(e.out), len(e.changes)-1
+	if n == 0 && last >= 0 && from == e.done && int(e.changes[last].at) == end {
+		e.changes[last].to = int32(to)
+		e.done = to
+		return
+	}
 	e.changes = append(e.changes, change{int32(end - n), int32(end), int32(from), int32(to), bits})
 	e.done = to
 }

@@ -4,7 +4,7 @@ import "strings"
 
 // joints marks the bytes at which [join] may find something.
 var joints = func() (table [256]bool) {
-	for _, c := range "*`~\"'\\<" {
+	for _, c := range "*`~\"'\\<[(" {
 		table[c] = true
 	}
 	return table
@@ -24,6 +24,8 @@ func join(e *edit) {
 			i = e.continuation(i)
 		case c == '"' || c == '\'':
 			i = e.concatenation(i)
+		case c == '[' || c == '(':
+			i = e.defanged(i)
 		default:
 			i = e.emphasis(i)
 		}
@@ -57,17 +59,26 @@ func (e *edit) emphasis(i int) int {
 }
 
 // continuation drops a backslash at the end of a line with the line break, and
-// the next line's indentation when a word goes on there.
+// the next line's margin when a word goes on there.
 func (e *edit) continuation(i int) int {
 	end := lineBreak(e.src, i+1)
 	if end == i+1 {
 		return i + 1
 	}
-	if next := runAfter(e.src, end, maxMargin, blank); e.midWord(i, next) {
+	if next := margin(e.src, end); e.midWord(i, next) {
 		end = next
 	}
 	e.drop(i, end)
 	return end
+}
+
+// defanged puts the mark alone for one in brackets inside a word, as in [.].
+func (e *edit) defanged(i int) int {
+	if i+3 >= len(e.src) || e.src[i+2] != ']' && e.src[i+2] != ')' || !is(e.src[i+1], mark|joiner) || !e.midWord(i, i+3) {
+		return i + 1
+	}
+	e.put(i, i+3, e.src[i+1:i+2])
+	return i + 3
 }
 
 // lineBreak returns where the line break at i ends, or i when there is none.
@@ -98,6 +109,10 @@ func (e *edit) concatenation(i int) int {
 		return i + 1
 	}
 	j := skipSpace(e.src, i+1)
+	list := j < len(e.src) && e.src[j] == ','
+	if list {
+		j = skipSpace(e.src, j+1)
+	}
 	for _, operator := range operators[1:] {
 		if strings.HasPrefix(e.src[j:], operator) {
 			j = skipSpace(e.src, j+len(operator))
@@ -111,8 +126,20 @@ func (e *edit) concatenation(i int) int {
 	if j+1 >= len(e.src) || !isQuote(e.src[j]) || !is(e.src[j+1], token) {
 		return i + 1
 	}
+	if list && !e.randomBeside(i, j+1) {
+		return i + 1
+	}
 	e.drop(i, j+1)
 	return j + 1
+}
+
+// randomBeside reports whether the words before start and after end look random.
+// Only then are the items of a list taken for parts: most lists are of words.
+func (e *edit) randomBeside(start, end int) bool {
+	const enough = 64
+	left := e.src[runBefore(e.src, start, enough, token):start]
+	right := e.src[end:runAfter(e.src, end, enough, token)]
+	return oneWord(left, right, false)
 }
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }

@@ -99,6 +99,12 @@ var distortions = []struct{ name, text string }{
 	{"wrap quoted-printable", "H=\r\nT"},
 	{"wrap of HTML", "H<br>T"},
 	{"wrap in italics", "_H\nT_"},
+	{"wrap of drawn table", "│ a │ H │\n│   │ T │"},
+	{"wrap in code spans", "| `H` |\n| `T` |"},
+	{"wrap in bold", "**H**\n**T**"},
+	{"wrap continued in comment", "# H\\\n# T"},
+	{"list of strings", "[\"H\", 'T']"},
+	{"list of strings over lines", "(\n  \"H\",\n  \"T\",\n)"},
 	{"space and bold", "H\u200b**T"},
 	{"bold and hyphen", "**H**\u200b**T**"},
 }
@@ -118,6 +124,94 @@ func TestVariantsFindWhatIsDistorted(t *testing.T) {
 		}
 		if want := fmt.Sprint(from, "-", to); got[0] != want {
 			t.Errorf("%s: at %s, want %s (%s)", test.name, got[0], want, place(raw, from))
+		}
+	}
+}
+
+// spellings are other ways to write one character of a token.
+var spellings = []struct{ name, from, to string }{
+	{"backslash", "_", "\\_"},
+	{"two backslashes", "-", "\\\\-"},
+	{"named entity", "_", "&lowbar;"},
+	{"decimal entity", "_", "&#95;"},
+	{"hex entity", "-", "&#x2d;"},
+	{"twice escaped entity", "_", "&amp;amp;#95;"},
+	{"full width", "_", "\uff3f"},
+	{"full width dot", ".", "\uff0e"},
+	{"full width letter", "z", "\uff5a"},
+	{"all full width", "zzq_", "\uff5a\uff5a\uff51\uff3f"},
+	{"hyphen", "-", "\u2010"},
+	{"non-breaking hyphen", "-", "\u2011"},
+	{"en dash", "-", "\u2013"},
+	{"minus", "-", "\u2212"},
+	{"hyphen and bold", "-", "\u2011**"},
+	{"dot leader", ".", "\u2024"},
+	{"mathematical letter", "z", "\U0001d6a3"},
+	{"mathematical digits", "7", "\U0001d7fd"},
+	{"defanged", ".", "[.]"},
+}
+
+func TestVariantsFindOtherSpellings(t *testing.T) {
+	t.Parallel()
+	head, tail := planted(3)
+	token := head + "-7" + tail + ".7" + tail
+	for _, test := range spellings {
+		written := strings.ReplaceAll(token, test.from, test.to)
+		raw := "A first line.\n\nThe second: " + written + ", and so on.\n"
+		from := strings.Index(raw, written)
+		got := spans(view.Variants(view.Of(raw)), token)
+		if want := fmt.Sprint(from, "-", from+len(written)); len(got) == 0 || got[0] != want {
+			t.Errorf("%s: at %v, want %s in %q", test.name, got, want, view.Variants(view.Of(raw)))
+		}
+	}
+}
+
+// TestPlaces gives the line and column at which single changes begin and end.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, raw, part, from, to string }{
+		{"escaped line break in JSON", "{\n \"a\": \"x\\nkey is\"}", "key", "2:11", "2:14"},
+		{"escaped quote in JSON", "\"{\\\"a\\\": 1}\"", "\"a\"", "1:3", "1:8"},
+		{"escaped slash in JSON", "\"a\\/b\"", "a/b", "1:2", "1:6"},
+		{"tab in JSON", "a\n\"x\\tkey\"", "key", "2:5", "2:8"},
+		{"no-break space", "password\u00a0= x", "password = x", "1:1", "1:14"},
+		{"full-width colon", "password\uff1ax", "password:x", "1:1", "1:13"},
+		{"color", "a\n \x1b[31mred\x1b[0m end", "red end", "2:7", "2:18"},
+		{"invisible before and after", "a \u200bword\u200b b", "word", "1:6", "1:10"},
+		{"line break of HTML", "a\nb<br/>c", "\nc", "2:2", "2:8"},
+		{"tags in a word", "un<b>believ</b>able", "unbelievable", "1:1", "1:20"},
+		{"underscore in italics", "a __b_c_d_e_f_g_h_i_j__ k", "b_c_d_e_f_g_h_i_j", "1:5", "1:22"},
+	}
+	for _, test := range tests {
+		for _, text := range view.Variants(view.Of(test.raw)) {
+			at := strings.Index(text.String(), test.part)
+			if at < 0 {
+				t.Errorf("%s: %q is not in %q", test.name, test.part, text)
+				continue
+			}
+			from, to := text.Origin(at, at+len(test.part))
+			if place(test.raw, from) != test.from || place(test.raw, to) != test.to {
+				t.Errorf("%s: %s to %s, want %s to %s", test.name, place(test.raw, from), place(test.raw, to), test.from, test.to)
+			}
+		}
+	}
+}
+
+func TestWhatHasNoViews(t *testing.T) {
+	t.Parallel()
+	head, tail := planted(4)
+	for _, raw := range []string{
+		"", "a", "\n", "word word\nword", "C:\\Users\\Me", "a & b &c; &#; &#xZZ; &unknownname;", "a < b <- c <Type> <!DOCTYPE html>",
+		"5 * 3 ** 2", "`code` and **bold** and _it_ and ~~gone~~", "__init__ and _private", "snake_case_name_of_a_thing",
+		"it's \"one\", \"two\" and 'three'", "[\"repo\", \"user\"]", "{\"a\":\"b\",\"c\":\"d\"}", "f(x)(y)[.]", "日本語、です。：",
+		"ends in PostgreSQL\n18 begins", "a-\nb", "x = 5;\ny = 6;", "| a | b |\n|---|---|\n| c | d |", "sk-********", "******",
+		head + tail, "`" + head + tail + "`", "- " + head + tail + "\n", "**" + head + tail + "**\n\nNext.",
+	} {
+		for _, text := range view.Variants(view.Of(raw)) {
+			t.Errorf("%q became %q", raw, text)
+		}
+		if text, ok := view.Normalise(view.Of(raw)); ok || text.String() != raw || text.Touched(0, len(raw)) {
+			t.Errorf("%q became %q, %t", raw, text, ok)
 		}
 	}
 }

@@ -50,24 +50,49 @@ func oneWord(left, right string, goesOn bool) bool {
 	return inside >= 3 || goesOn && inside > 0
 }
 
-// lineEnd returns where the words of the line end whose break is at end.
+// border returns the length of the line of a drawn table at the begin of s, or
+// else at its end; 0 for none.
+func border(s string, begin bool) int {
+	for _, line := range [...]string{"│", "┃", "║"} {
+		if begin && strings.HasPrefix(s, line) || !begin && strings.HasSuffix(s, line) {
+			return len(line)
+		}
+	}
+	return 0
+}
+
+// lineEnd returns where the words of the line end whose break is at end: before
+// space, closing marks and empty cells.
 func lineEnd(s string, end int) int {
-	for least := max(0, end-maxMargin); end > least; end-- {
-		if c := s[end-1]; !is(c, blank) && c != '\r' && c != '|' {
+	for least := max(0, end-maxMargin); end > least; {
+		c := s[end-1]
+		if is(c, blank) || c == '\r' || c == '|' || c == '`' || c == '*' || isQuote(c) {
+			end--
+			continue
+		}
+		size := 0
+		if c >= 0x80 {
+			size = border(s[:end], false)
+		}
+		if size == 0 {
 			break
 		}
+		end -= size
 	}
 	return end
 }
 
 // margin returns where the words of the line begin that begins at i: after
-// indentation, the marks of quotes, comments and lists, and empty cells.
+// indentation, the marks of quotes, comments and lists, opening marks and empty
+// cells.
 func margin(s string, i int) int {
 	for end := min(len(s), i+maxMargin); i < end; i++ {
 		switch c := s[i]; {
-		case is(c, blank) || c != 0 && strings.IndexByte(">#*;|!\"'%", c) >= 0:
+		case is(c, blank) || strings.IndexByte(">#*;|!\"'`%", c) >= 0:
 		case i+1 < end && (c == '-' || c == '+' || c == '/' || c == ':') && (is(s[i+1], blank) || s[i+1] == c):
 		case c == '/' && i > 0 && s[i-1] == '/', c == '-' && i > 0 && s[i-1] == '-':
+		case c >= 0x80 && border(s[i:], true) > 0:
+			i += border(s[i:], true) - 1
 		default:
 			return i
 		}
