@@ -34,9 +34,9 @@ type Finding struct {
 	InName bool
 
 	start int
+	vague bool // of a rule that knows no kind of secret
 }
 
 // Span returns the half-open range of bytes of the finding, in the text or,
 // when InName is set, in the name.
 func (f Finding) Span() (start, end int) { return f.start, f.start + f.Length }
-

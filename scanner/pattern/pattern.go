@@ -114,7 +114,7 @@ func eachRange(class *syntax.Regexp, do func(lo, hi rune)) {
 
 // Solid reports whether no match holds white space (ASCII).
 func (p Pattern) Solid() bool {
-	for _, c := range []byte(" \t\n\r\v\f") {
+	for _, c := range []byte(" \t\n\r\f") {
 		if p.Characters()[c] {
 			return false
 		}

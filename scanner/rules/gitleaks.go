@@ -4,14 +4,11 @@ import (
 	"crypto/sha256"
 	hexadecimal "encoding/hex"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/zricethezav/gitleaks/v8/config"
-	"github.com/zricethezav/gitleaks/v8/logging"
 
 	"github.com/teammem/teammemd/scanner/pattern"
 )
@@ -20,47 +17,46 @@ import (
 // loaded: what is made of these here was written for them and measured on them.
 const gitleaksRules = "e163e53b9e7e8a8511e77271e2b323ed057759542a6d988258afe3a1fa329caf"
 
-// stock parses the rules that gitleaks' library carries, not through its
-// constructor, which keeps them in a global registry.
-func stock() (map[string]config.Rule, error) {
-	silence()
+// theirs is one of gitleaks' rules as the library carries it.
+type theirs struct {
+	ID          string
+	Regex       string
+	SecretGroup int
+	Entropy     float64
+	Keywords    []string
+	Allowlists  []exception
+}
+
+// stock reads the rules that gitleaks' library carries, not through its
+// constructor, which keeps them in a global registry and compiles them all.
+func stock() ([]theirs, error) {
 	sum := sha256.Sum256([]byte(config.DefaultConfig))
 	if got := hexadecimal.EncodeToString(sum[:]); got != gitleaksRules {
 		return nil, fmt.Errorf("gitleaks' rules are not those of v8.30.1: their SHA-256 is %s", got)
 	}
-	var raw config.ViperConfig
-	if err := toml.Unmarshal([]byte(config.DefaultConfig), &raw); err != nil {
+	var file struct{ Rules []theirs }
+	if err := toml.Unmarshal([]byte(config.DefaultConfig), &file); err != nil {
 		return nil, fmt.Errorf("reading gitleaks' rules: %w", err)
 	}
-	cfg, err := raw.Translate()
-	if err != nil {
-		return nil, fmt.Errorf("reading gitleaks' rules: %w", err)
-	}
-	return cfg.Rules, nil
-}
-
-// silence turns gitleaks' logger off at every level: below its default level it
-// prints the values that it finds.
-func silence() {
-	const disabled = 7 // zerolog.Disabled
-	logging.Logger = logging.Logger.Output(io.Discard).Level(disabled)
+	slices.SortFunc(file.Rules, func(a, b theirs) int { return strings.Compare(a.ID, b.ID) })
+	return file.Rules, nil
 }
 
 // gitleaks returns gitleaks' rules, sorted by id, without those that are
 // dropped.
 func gitleaks() ([]Rule, error) {
-	theirs, err := stock()
+	all, err := stock()
 	if err != nil {
 		return nil, err
 	}
 	var out []Rule
-	for _, id := range slices.Sorted(maps.Keys(theirs)) {
-		if _, ok := dropped[id]; ok {
+	for _, t := range all {
+		if _, ok := dropped[t.ID]; ok {
 			continue
 		}
-		rule, err := adopt(theirs[id])
+		rule, err := t.adopt()
 		if err != nil {
-			return nil, fmt.Errorf("rule %s: %w", id, err)
+			return nil, fmt.Errorf("rule %s: %w", t.ID, err)
 		}
 		out = append(out, rule)
 	}
@@ -68,28 +64,25 @@ func gitleaks() ([]Rule, error) {
 }
 
 // adopt makes one of gitleaks' rules ours.
-func adopt(theirs config.Rule) (Rule, error) {
-	id := theirs.RuleID
+func (t theirs) adopt() (Rule, error) {
 	rule := Rule{
-		ID: id, Tier: TierOf(id), Group: theirs.SecretGroup, Entropy: theirs.Entropy,
-		Keywords: slices.Sorted(slices.Values(theirs.Keywords)),
+		ID: t.ID, Tier: TierOf(t.ID), Pattern: t.Regex, Group: t.SecretGroup, Entropy: t.Entropy,
+		Keywords: lowered(t.Keywords), Filters: filtersOf(t.ID, t.Allowlists),
 	}
-	rule.Title, rule.Reason = Words(id)
-	if theirs.Regex != nil {
-		rule.Pattern = strings.Clone(theirs.Regex.String())
-	}
-	if change, ok := amended[id]; ok {
+	rule.Title, rule.Reason = Words(t.ID)
+	if change, ok := amended[t.ID]; ok {
 		change(&rule)
 	}
-	if err := loosen(&rule); err != nil {
-		return Rule{}, err
+	return rule, loosen(&rule)
+}
+
+func lowered(words []string) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = strings.ToLower(word)
 	}
-	filters, err := exceptions(theirs)
-	if err != nil {
-		return Rule{}, err
-	}
-	rule.Filters = append(rule.Filters, filters...)
-	return rule, nil
+	slices.Sort(out)
+	return out
 }
 
 // The pieces from which gitleaks makes most of its patterns.
@@ -107,16 +100,16 @@ const (
 // loosen makes a pattern find its token in prose as well.
 func loosen(rule *Rule) error {
 	rule.Pattern = strings.ReplaceAll(rule.Pattern, theirLead, "")
-	if rule.Alphabet != "" {
-		return nil
-	}
 	core, bounded := trimBoundaries(rule.Pattern)
 	parsed, err := pattern.Parse(core)
 	if err != nil {
 		return err
 	}
 	if bounded && parsed.Solid() && !strings.Contains(core, theirEnd) {
-		rule.Pattern, rule.Alphabet = core, parsed.Characters().Class()
+		rule.Pattern = core
+		if rule.Alphabet == "" {
+			rule.Alphabet = parsed.Characters().Class()
+		}
 		return nil
 	}
 	if !strings.Contains(rule.Pattern, theirEnd) {

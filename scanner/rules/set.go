@@ -15,5 +15,26 @@ func Ours() []Rule {
 		vendorsObserve,
 		vendorsPayments,
 		vendorsWork,
+		urlStructures,
+		connectionStructures,
+		fileStructures,
+		keyStructures,
+		factorStructures,
+		headerStructures,
+		commandStructures,
+		databaseStructures,
+		vague(tokenGuesses),
+		vague(passwordGuesses),
+		vague(flagGuesses),
+		warnings,
 	)
+}
+
+// vague marks rules that know no kind of secret.
+func vague(list []Rule) []Rule {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Vague = true
+	}
+	return list
 }
