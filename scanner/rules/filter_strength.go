@@ -116,7 +116,7 @@ func pronounced(run string) bool {
 			odd++
 		}
 	}
-	return odd <= len(run)/9 && vowels*5 >= len(run) && vowels*10 <= len(run)*7
+	return odd <= len(run)/9 && vowels*6 >= len(run) && vowels*10 <= len(run)*7
 }
 
 // follows are the letters that come after each letter in words, a to z.
@@ -160,8 +160,11 @@ func isRandom(value string) bool {
 	return m.changes*6 >= len(value) && (m.wordy*2 < len(value) || (m.changes-2*m.signs)*3 >= len(value)) && entropy(value) >= 3
 }
 
+// hashed is how a hash of a password begins, after the name of its user or alone.
+var hashed = regexp.MustCompile(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|2[aby]|[156y])\$|\{(?:S?SHA|SHA512)\})`)
+
 func strong(value string) bool {
-	if len(value) < 8 || len(value) > 128 || placeholder(value) || named(value) || isUUID(value) || numeral(value) {
+	if len(value) < 8 || len(value) > 128 || placeholder(value) || named(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
 		return false
 	}
 	m := makeupOf(value)
@@ -203,7 +206,7 @@ var StrongWord = Filter{Name: "strong-word-1", Keep: func(m Match) bool {
 }}
 
 // code is an expression rather than a value.
-var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:`)
+var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
 
 // WeakPassword keeps a password that is easy to guess, but no word of a
 // sentence, no type and no stand-in without a digit.

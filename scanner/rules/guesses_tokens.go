@@ -4,7 +4,7 @@ package rules
 // quotes, a sign or a verb, and the like again.
 const (
 	// gap is what a label says of its purpose: "password of the build host is".
-	gap     = `(?:[ \t](?:[^\s.:=|"\x60,;!?(){}<>]{1,24}[ \t]){1,7}?|[ \t]?[^\s.:=|"\x60,;!?(){}<>]{1,16}[ \t]?)?`
+	gap     = `(?:(?:[ \t]?['’]?\pL{1,12})?(?:[ \t][^\s.:=|"\x60,;!?(){}<>@/\\]{1,24}){1,7}?|['’]?\pL{1,12})?`
 	closing = "[\"'\\x60*_)\\]}]{0,4}"
 	joint   = `(?:["'],[ \t]{0,9}|[ \t]{0,3}(?::=|=>|->|[:=|→])[ \t]{0,3}|[ \t]{1,2}(?:is|was|to|are|as|now|lautet|è|=|e|è|es|est|ist|é|är|er|on)[ \t]{1,2}(?:now |set to |still )?|(?:は|为|是|은|는|，|[ \t]{0,2}：)[ \t]{0,2})`
 	opening = "[\"'\\x60*_(\\[{|]{0,4}[ \t]{0,2}(?:(?:\\[\\]byte\\(|[br]|new [A-Z]\\w{2,20}\\()[\"'])?(?:base64:)?[\"'\\x60*«「]{0,3} ?"
