@@ -27,7 +27,7 @@ func placeholder(value string) bool {
 	if bare != value {
 		return longest(bare) < shortest || placeholder(strings.ReplaceAll(bare, "\n", ""))
 	}
-	return standsIn(value)
+	return standsIn(value) || encodedWords(value)
 }
 
 // template is a part of a value that something else fills in.
@@ -49,14 +49,14 @@ func longest(lines string) int {
 // origin is how a value begins that says where the secret is instead of what.
 var origin = regexp.MustCompile(`^(?i:os\.(?:environ|getenv)|process\.env|import\.meta|getenv|env[.(:\[]|ENV[\[.(]|secrets?[.\[]|vars?\.|local\.|data\.|module\.|` +
 	`config[.(\[]|settings\.|self\.|this\.|params?[.\[]|args?\.|options?\.|req(?:uest)?\.|response\.|props\.|vault:|vault\.|op://|ref\+|ENC\[|enc:|sops|!vault|!secret|!ref|!sub|` +
-	`file:|secretref|arn:|projects/|aws-sm:|ssm:|keyvault|@microsoft\.keyvault|lookup\(|\(?get-|ansible-vault|new |await |\$ANSIBLE_VAULT|System\.)`)
+	`file:|urn:|secretref|arn:|projects/|aws-sm:|ssm:|keyvault|@microsoft\.keyvault|lookup\(|\(?get-|ansible-vault|new |await |\$ANSIBLE_VAULT|System\.)`)
 
 // call is a call or an index, which is code and no value.
 var call = regexp.MustCompile(`^[A-Za-z_$][\w.:>-]{1,60}(?:\(|\[["'\w])`)
 
 // reference reports whether value names the place of a secret.
 func reference(value string) bool {
-	return origin.MatchString(value) || call.MatchString(value)
+	return origin.MatchString(value) || call.MatchString(value) || strings.Contains(value, "$(") || strings.Contains(value, "{{")
 }
 
 // published reports whether documentation that everybody has read has made the

@@ -82,3 +82,14 @@ var nearby = regexp.MustCompile(`(?i)(?:=|@|//|:|^|\s|\()(?:localhost|127\.0\.0\
 var NotEmulator = Filter{Name: "not-emulator-1", Keep: func(m Match) bool {
 	return !strings.HasPrefix(m.Secret(), "Eby8vdM02xNOcq"+"FlqUwJPLlmEtlCDXJ1") && !strings.HasPrefix(m.Secret(), "C2y6yDjf5/R+ob"+"0N8A7Cgv30VRDJIWEHLM")
 }}
+
+// NotBadge keeps a parameter of anything but an image, whose address is made to
+// be shown.
+var NotBadge = Filter{Name: "not-badge-1", Keep: func(m Match) bool {
+	return !strings.HasSuffix(m.Text[max(0, m.Start-4):m.Start], ".svg")
+}}
+
+// NotOwnHost keeps a match that does not name this machine.
+var NotOwnHost = Filter{Name: "not-own-host-1", Keep: func(m Match) bool {
+	return !strings.Contains(m.Whole(), "localhost") && !strings.Contains(m.Whole(), "(127.") && !strings.Contains(m.Whole(), "example.")
+}}

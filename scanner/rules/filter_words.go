@@ -34,21 +34,20 @@ func letters(value string) string {
 	return string(kept)
 }
 
-// spelled reports whether text can be cut into stand-in words without a rest.
+// spelled reports whether text can be cut into stand-in words without a rest,
+// and into so few that it did not happen by chance.
 func spelled(text string) bool {
-	reached := make([]bool, len(text)+1)
-	reached[0] = true
-	for from := range len(text) {
-		if !reached[from] {
-			continue
-		}
-		for to := from + 1; to <= min(len(text), from+longestStandIn); to++ {
-			if !reached[to] && standIns[text[from:to]] {
-				reached[to] = true
+	const never = 1 << 10
+	words := make([]int, len(text)+1)
+	for to := 1; to <= len(text); to++ {
+		words[to] = never
+		for from := max(0, to-longestStandIn); from < to; from++ {
+			if words[from]+1 < words[to] && standIns[text[from:to]] {
+				words[to] = words[from] + 1
 			}
 		}
 	}
-	return reached[len(text)]
+	return words[len(text)]*3 <= len(text)+1
 }
 
 const longestStandIn = 14
@@ -75,7 +74,7 @@ var standIns = wordSet(`a an the my your our their his her is it its this that h
  must should will can could would use used using via get got keep like more less than least at as by if then else what ever whatever know dont do not tell share never
  actual real generate generates goes see below above obtained obtain copy copied provided given issued wordpress drupal django rails laravel symfony flask spring java node
  python ruby php golang rust react next nextauth supabase firebase hasura airflow superset metabase nextcloud gitea forgejo keycloak zitadel authentik traefik nginx apache
- internal external remote site page app apps mobile desktop device wifi wlan network vpn router switch printer laptop ubuntu debian centos linux windows mac macos vagrant pi
+ internal external remote site page app apps mobile desktop device wifi state status wlan network vpn router switch printer laptop ubuntu debian centos linux windows mac macos vagrant pi
  raspberry zabbix nagios icinga zoom jira confluence atlassian bitbucket trello notion linear sentry datadog newrelic honeycomb splunk snowflake databricks airbyte dbt`)
 
 func wordSet(list string) map[string]bool {

@@ -14,6 +14,15 @@ var commandStructures = []Rule{
 		Misses:   each(plain("curl -u user:"+"password https://a.io"), plain("curl -u bill:$PASS https://a.io"), plain("docker run -u 1000:1000 curl")),
 	},
 	{
+		ID: "tm-curl-token", Tier: Block2, Title: "Token of a request",
+		Reason:   "A token in the place of the user opens the interface that the request calls.",
+		Keywords: []string{"curl "},
+		Pattern:  `(?i:curl )(?:[^\n]{0,400}?\s)?(?:-u|--user)(?:[ \t]{0,2}|=)["']?([\w.-]{16,200}):["']?(?:\s|$)`,
+		Filters:  []Filter{Random},
+		Hits:     each(holding("curl -u ", ": https://a.io")),
+		Misses:   each(plain("curl -u some-user-name-of-mine: https://a.io")),
+	},
+	{
 		ID: "tm-password-variable", Tier: Block2, Title: "Password in a tool's variable",
 		Reason:   "A password that a tool reads from its environment opens what the tool connects to.",
 		Keywords: []string{"pgpassword", "mysql_pwd", "rediscli_auth", "sshpass", "restic_password", "borg_passphrase", "mysql_root_password", "postgres_password", "rabbitmq_default_pass", "mongo_initdb_root_password", "minio_root_password"},
@@ -47,7 +56,7 @@ var commandStructures = []Rule{
 		Reason:   "A password on the command line of a login opens the service or host.",
 		Keywords: []string{"smbclient", "net use", "docker login", "podman login", "registry login", "az login", "oc login", "htpasswd", "rabbitmqctl", "xfreerdp", "wget ", "evil-winrm", "plink ", "pscp "},
 		Pattern: `(?:smbclient[^\n|;]{0,200}?\s-U ?["']?[^\s%"']{1,60}%|(?i:net use)\s[^\n]{1,120}?/(?i:user):\S{1,60}\s|(?:docker|podman|registry|az|oc) login[^\n|;]{0,200}?\s(?:-p|--password)[ =]|` +
-			`htpasswd[^\n|;]{0,80}?\s-[a-zA-Z]{0,4}b[a-zA-Z]{0,4}\s(?:\S{1,100}\s){1,2}|rabbitmqctl (?:add_user|change_password)\s\S{1,60}\s|xfreerdp[^\n]{0,200}?\s/p:|wget [^\n|;]{0,200}?--(?:http-|ftp-|proxy-)?password=|` +
+			`htpasswd[^\n|;]{0,80}?\s-[a-zA-Z]{0,4}b[a-zA-Z]{0,4} (?:\S{1,100} ){1,2}|rabbitmqctl (?:add_user|change_password)\s\S{1,60}\s|xfreerdp[^\n]{0,200}?\s/p:|wget [^\n|;]{0,200}?--(?:http-|ftp-|proxy-)?password=|` +
 			`(?:plink|pscp) [^\n|;]{0,100}?-pw\s|evil-winrm[^\n|;]{0,100}?\s-p\s)` + argument,
 		Filters: []Filter{NotPlaceholder, NotWeak, NotOption, Remote},
 		Hits: each(with(`smbclient //s/x -U bill%`, ""), with(`net use Z: \\s\x /user:bill `, ""), with("docker login -u bill -p ", " r.io"), with("htpasswd -nb bill ", ""),
