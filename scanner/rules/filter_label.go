@@ -11,7 +11,7 @@ var TokenLabel = Filter{Name: "token-label-1", Keep: func(m Match) bool {
 	before := m.Text[max(0, m.Start-48):m.Start]
 	before = before[strings.LastIndexByte(before, '\n')+1:]
 	label := before + m.Text[m.Start:m.SecretStart]
-	if otherLabel.MatchString(label) || tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)]) {
+	if strings.HasPrefix(m.Secret(), "pk.") || strings.HasPrefix(m.Secret(), "pk_") || otherLabel.MatchString(label) || tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)]) {
 		return false
 	}
 	if bareKey.MatchString(m.Text[m.Start:m.SecretStart]) {

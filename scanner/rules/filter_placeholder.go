@@ -49,7 +49,7 @@ func longest(lines string) int {
 // origin is how a value begins that says where the secret is instead of what.
 var origin = regexp.MustCompile(`^(?i:os\.(?:environ|getenv)|process\.env|import\.meta|getenv|env[.(:\[]|ENV[\[.(]|secrets?[.\[]|vars?\.|local\.|data\.|module\.|` +
 	`config[.(\[]|settings\.|self\.|this\.|params?[.\[]|args?\.|options?\.|req(?:uest)?\.|response\.|props\.|vault:|vault\.|op://|ref\+|ENC\[|enc:|sops|!vault|!secret|!ref|!sub|` +
-	`file:|urn:|secretref|arn:|projects/|aws-sm:|ssm:|keyvault|@microsoft\.keyvault|lookup\(|\(?get-|ansible-vault|new |await |\$ANSIBLE_VAULT|System\.)`)
+	`AWS4-|file:|urn:|secretref|arn:|projects/|aws-sm:|ssm:|keyvault|@microsoft\.keyvault|lookup\(|\(?get-|ansible-vault|new |await |\$ANSIBLE_VAULT|System\.)`)
 
 // call is a call or an index, which is code and no value.
 var call = regexp.MustCompile(`^[A-Za-z_$][\w.:>-]{1,60}(?:\(|\[["'\w])`)

@@ -68,8 +68,11 @@ func exampleHost(host, secret string) bool {
 	return false
 }
 
-// OpensScheme keeps a URL whose scheme can have credentials.
-var OpensScheme = Filter{Name: "opens-scheme-1", Keep: func(m Match) bool { return schemeBefore(m.Text, m.Start) }}
+// OpensScheme keeps a URL whose scheme can have credentials, but for the address
+// to which an application reports its errors, which is public.
+var OpensScheme = Filter{Name: "opens-scheme-1", Keep: func(m Match) bool {
+	return schemeBefore(m.Text, m.Start) && !strings.Contains(m.Text[m.SecretEnd:m.End], "sentry")
+}}
 
 // Remote keeps a match whose line does not say that it is about this machine or
 // an example host.
