@@ -21,6 +21,7 @@ var alphabets = map[byte]string{
 	'L': samples.Lower,
 	'M': samples.Lower + samples.Upper,
 	'N': "123456789",                        // first digit of a number
+	'P': samples.Lower + "234567",           // base32 in lower case
 	'Q': "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", // bech32
 	'S': samples.Lower + samples.Digits,
 	'T': samples.Upper + "234567", // base32
@@ -38,6 +39,8 @@ var makers = map[string]func(*samples.Source) string{
 	"passphrase": passphrase,
 	"seed12":     func(s *samples.Source) string { return seedPhrase(s, 12) },
 	"seed24":     func(s *samples.Source) string { return seedPhrase(s, 24) },
+	"random32":   func(s *samples.Source) string { return random(s, 32) },
+	"random64":   func(s *samples.Source) string { return random(s, 64) },
 	"key64":      func(s *samples.Source) string { return keyLines(s, 6) },
 	"keyesc":     func(s *samples.Source) string { return strings.ReplaceAll(keyLines(s, 6), "\n", `\n`) },
 }
@@ -81,6 +84,15 @@ func draw(s *samples.Source, alphabet string, length int) string {
 		made[i] = alphabet[s.IntN(len(alphabet))]
 	}
 	return string(made)
+}
+
+// random returns random bytes in base64, as key generators print them.
+func random(s *samples.Source, length int) string {
+	made := make([]byte, length)
+	for i := range made {
+		made[i] = byte(s.Uint32())
+	}
+	return base64.StdEncoding.EncodeToString(made)
 }
 
 func uuid(s *samples.Source) string {

@@ -61,3 +61,18 @@ var Base32 = Filter{Name: "base32-1", Keep: func(m Match) bool {
 	kinds := makeupOf(value)
 	return (kinds.digits > 1 || kinds.digits > 0 && kinds.wordy*2 < len(value)) && (kinds.lower == 0 || kinds.upper == 0)
 }}
+
+// encodedWords reports whether value is base64 of a text that is no secret.
+func encodedWords(value string) bool {
+	raw, err := stdbase64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+	if err != nil || len(raw) < 9 {
+		return false
+	}
+	for _, c := range raw {
+		if (c < 0x20 || c > 0x7E) && c != '\n' {
+			return false
+		}
+	}
+	text := strings.TrimSpace(string(raw))
+	return strings.Contains(text, " ") || !strings.Contains(text, ":") && !strong(text) && !isRandom(text)
+}

@@ -6,7 +6,7 @@ var (
 	uuidShape = regexp.MustCompile(`^(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	// nameShape is what people name things in code: words of letters with few
 	// digits, joined by signs, with an index or a call at the end.
-	nameShape = regexp.MustCompile(`^[.$@]?[A-Za-z][A-Za-z]*\d{0,4}(?:(?:[._/:-]|::|->)[A-Za-z]*\d{0,4})*(?:\(.*|\[.*)?$`)
+	nameShape = regexp.MustCompile(`^[.$@]?[A-Za-z][A-Za-z]*\d{0,4}(?:(?:[._/:-]|::|->)(?:v\d(?:alpha|beta)\d|[A-Za-z]*\d{0,4}))*(?:\(.*|\[.*)?$`)
 	pathShape = regexp.MustCompile(`^(?:\.{0,2}/|~/|[A-Za-z]:\\|\\\\|[\w.-]+/[\w.-]+\.[a-z]{1,5}$|[\w./-]+\.(?:md|txt|json|ya?ml|pem|key|crt|env|toml|html?|py|js|ts|go|rb|php|sh|png|svg|jpe?g|csv|xml|conf|ini|pfx|p12|jks|asc|gpg|sig|pub|cer|der|zip|tar|gz|tgz|whl|jar|log|tf|rst|mdx|lock|sql|cfg|exe|dll|so|deb|rpm|ipynb|cs|cpp|java|tsx|jsx)$)`)
 	linkShape = regexp.MustCompile(`^(?:[a-z][a-z0-9+.-]{1,20}://|mailto:|www\.)`)
 	release   = regexp.MustCompile(`^v?\d+(?:\.\d+){1,4}(?:[-+][\w.-]+)?$|^\d{4}-\d{2}-\d{2}(?:[T-].*)?$`)

@@ -27,7 +27,7 @@ func placeholder(value string) bool {
 	if bare != value {
 		return longest(bare) < shortest || placeholder(strings.ReplaceAll(bare, "\n", ""))
 	}
-	return standsIn(value)
+	return standsIn(value) || encodedWords(value)
 }
 
 // template is a part of a value that something else fills in.

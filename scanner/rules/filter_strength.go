@@ -104,20 +104,27 @@ func wordy(value string) int {
 }
 
 // pronounced reports whether a run of letters has as many vowels as words have,
-// and no four consonants in a row that no word has.
+// and pairs of letters as words have; one odd pair is forgiven in a long run.
 func pronounced(run string) bool {
-	vowels, dry := 0, 0
+	run = strings.ToLower(run)
+	vowels, odd := 0, 0
 	for i := range len(run) {
-		if strings.IndexByte("aeiouAEIOU", run[i]) >= 0 {
+		if strings.IndexByte("aeiouy", run[i]) >= 0 {
 			vowels++
-			dry = 0
-			continue
 		}
-		if dry++; dry >= 5 || dry == 4 && !strings.Contains("ngthghtsrchlschmnstrctlywnloptscntryckslmpts", strings.ToLower(run[i-3:i+1])) {
-			return false
+		if i > 0 && strings.IndexByte(follows[run[i-1]-'a'], run[i]) < 0 {
+			odd++
 		}
 	}
-	return vowels*5 >= len(run) && vowels*3 <= len(run)*2
+	return odd <= len(run)/9 && vowels*6 >= len(run) && vowels*10 <= len(run)*7
+}
+
+// follows are the letters that come after each letter in words, a to z.
+var follows = [26]string{
+	"bcdefghijklmnprstuvwxyz", "abeijlorstuy", "acehikloqrstuy", "adegilmnorsuvwy", "abcdefghiklmnopqrstuvwxyz", "aefiloruty", "aeghilmnorsuy",
+	"aeilmnorstuwy", "abcdefgklmnopqrstvxz", "aeou", "aeilnosy", "abcdefgiklmnopstuvy", "abeimnopsuy", "acdefghijklnoqstuvyz", "abcdefghiklmnoprstuvwxyz",
+	"aehiloprstuy", "u", "abcdefghiklmnopqrstuvwy", "abcefghiklmnopqrstuvwy", "acehilmorstuwyz", "abcdefgiklmnoprstvxz", "aeiouy", "abehilnorst", "aceiptuy",
+	"abcdeilmnoprstw", "aeiouyz",
 }
 
 // entropy returns the Shannon entropy of value in bits per byte.
@@ -136,19 +143,28 @@ func entropy(value string) float64 {
 	return bits
 }
 
+// mixed reports whether there are digits, or as many changes between small and
+// capital letters as no name has.
+func (m makeup) mixed(length int) bool {
+	return m.digits >= 2 || m.lower > 0 && m.upper > 0 && m.signs*8 <= length && m.changes*3 >= length && m.wordy*4 < length
+}
+
 func isRandom(value string) bool {
 	if len(value) < shortest || placeholder(value) || named(value) || isUUID(value) {
 		return false
 	}
 	m := makeupOf(value)
-	if m.other > 0 || m.digits < 2 || m.lower+m.upper < 3 || m.signs*4 > len(value) {
+	if m.other > 0 || !m.mixed(len(value)) || m.lower+m.upper < 3 || m.signs*4 > len(value) {
 		return false
 	}
 	return m.changes*6 >= len(value) && (m.wordy*2 < len(value) || (m.changes-2*m.signs)*3 >= len(value)) && entropy(value) >= 3
 }
 
+// hashed is how a hash of a password begins, after the name of its user or alone.
+var hashed = regexp.MustCompile(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|2[aby]|[156y])\$|\{(?:S?SHA|SHA512)\})`)
+
 func strong(value string) bool {
-	if len(value) < 8 || len(value) > 128 || placeholder(value) || named(value) || isUUID(value) || numeral(value) {
+	if len(value) < 8 || len(value) > 128 || placeholder(value) || named(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
 		return false
 	}
 	m := makeupOf(value)
@@ -190,7 +206,7 @@ var StrongWord = Filter{Name: "strong-word-1", Keep: func(m Match) bool {
 }}
 
 // code is an expression rather than a value.
-var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:`)
+var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
 
 // WeakPassword keeps a password that is easy to guess, but no word of a
 // sentence, no type and no stand-in without a digit.
@@ -201,4 +217,27 @@ var WeakPassword = Filter{Name: "weak-password-1", Keep: func(m Match) bool {
 		return false
 	}
 	return !code.MatchString(value) && !pathShape.MatchString(value) && !linkShape.MatchString(value) && !release.MatchString(value)
+}}
+
+// RandomOrUUID keeps a value that a machine drew, in any form.
+var RandomOrUUID = Filter{Name: "random-or-uuid-1", Keep: func(m Match) bool { return isRandom(m.Secret()) || drawnUUID(m.Secret()) }}
+
+// StrongOrUUID keeps a strong password, or a token that is a UUID.
+var StrongOrUUID = Filter{Name: "strong-or-uuid-1", Keep: func(m Match) bool { return strong(m.Secret()) || drawnUUID(m.Secret()) }}
+
+func drawnUUID(value string) bool { return isUUID(value) && !placeholder(value) }
+
+// ManyKinds keeps a password with a digit, a letter and a sign, or with digits
+// and letters of both cases and no words. It is for places where a word of a
+// sentence is the rule.
+var ManyKinds = Filter{Name: "many-kinds-1", Keep: func(m Match) bool {
+	kinds := makeupOf(strings.TrimRight(m.Secret(), `.,;:)]}*\_`))
+	return kinds.kinds() == 4 || kinds.digits > 0 && kinds.lower > 0 && kinds.upper > 0 && kinds.wordy*2 < len(m.Secret())
+}}
+
+// Phrase keeps words that stand for nothing, with a number or joined by signs.
+var Phrase = Filter{Name: "phrase-1", Keep: func(m Match) bool {
+	value := m.Secret()
+	kinds := makeupOf(value)
+	return kinds.digits > 0 && kinds.digits <= 8 && !strings.Contains(value, " ") && !placeholder(value) && !pathShape.MatchString(value) && !release.MatchString(value)
 }}

@@ -88,3 +88,8 @@ var NotEmulator = Filter{Name: "not-emulator-1", Keep: func(m Match) bool {
 var NotBadge = Filter{Name: "not-badge-1", Keep: func(m Match) bool {
 	return !strings.HasSuffix(m.Text[max(0, m.Start-4):m.Start], ".svg")
 }}
+
+// NotOwnHost keeps a match that does not name this machine.
+var NotOwnHost = Filter{Name: "not-own-host-1", Keep: func(m Match) bool {
+	return !strings.Contains(m.Whole(), "localhost") && !strings.Contains(m.Whole(), "(127.") && !strings.Contains(m.Whole(), "example.")
+}}

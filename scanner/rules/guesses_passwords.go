@@ -24,7 +24,7 @@ var passwordGuesses = []Rule{
 		ID: "tm-labelled-password", Tier: Block3, Title: "Strong password behind a label",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: passwordWords,
-		Pattern:  passwordLabel + closing + joint + opening + passwordValue,
+		Pattern:  passwordLabel + closing + gap + joint + opening + passwordValue,
 		Filters:  []Filter{StrongWord},
 		Hits: each(with("password: ", ""), with("Password is `", "`."), with("| Passwort | ", " |"), with("**Contraseña:** ", ""), with("пароль: ", ""), with("密码：", ""), with("パスワードは", " です"),
 			with("DB_PASSWORD=", ""), with(`"password": "`, `",`), with("mot de passe est ", ""), with("비밀번호: ", "")),
@@ -48,6 +48,49 @@ var passwordGuesses = []Rule{
 		Filters:  []Filter{StrongWord},
 		Hits:     each(with("log in with admin / ", ""), with("creds: admin:", ""), with("Login: bill@acme.io / `", "`")),
 		Misses:   each(plain("login with OAuth/OpenID-Connect-2"), plain("log in as admin / admin"), plain("credentials: admin:"+"Passw0rd!")),
+	},
+}
+
+var flagGuesses = []Rule{
+	{
+		ID: "tm-flag-password", Tier: Block3, Title: "Strong password of a command's option",
+		Reason:   "A password of a command opens what the command connects to.",
+		Keywords: []string{"--pass", "--token", "--secret", "--api-key", "--auth", "--client-secret", "--access-key"},
+		Pattern:  `--(?:password|passwd|passphrase|pass|token|secret|api-key|auth-token|auth|client-secret|access-key)[= ]["']?([^\s"'\x60|<>]{8,128})`,
+		Filters:  []Filter{StrongWord, NotOption},
+		Hits:     each(with("helm repo add x https://a.io --username ci --password ", ""), holding("./config.sh --token ", " --x")),
+		Misses:   each(plain("--password $PASS_OF_1"), plain("--token --verbose-1"), plain("--auth-token=<token>")),
+	},
+	{
+		ID: "tm-bare-password", Tier: Block3, Title: "Strong password after its name",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: append([]string{"pw"}, passwordWords...),
+		Pattern:  `(?:` + passwordLabel + `|(?i:pw)) ["'\x60*]{0,3}` + passwordValue,
+		Filters:  []Filter{StrongWord, ManyKinds},
+		Hits:     each(with("vpn: user ada, pw ", ""), with("test with a@b.io, password ", ", on a phone"), with("Benutzer `a`, Passwort `", "`")),
+		Misses:   each(plain("the password is here"), plain("password authentication-with-oauth2"), plain("password `user_password_1`")),
+	},
+	{
+		ID: "tm-password-column", Tier: Block3, Title: "Strong password in a table",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: passwordWords,
+		Pattern:  passwordLabel + "[ \\t*\x60]{0,8}\\|?[ \\t\r]{0,8}\n[|: \\t-]{3,160}\r?\n[^\n]{0,160}?\\|[ \\t*\x60]{0,8}([^\\s\"'\x60|<>]{8,128})[ \\t*\x60]{0,8}(?:\\|?[ \\t\r]{0,8}\n|\\|?$)",
+		Filters:  []Filter{StrongWord},
+		Hits:     each(with("| User | Password |\n|---|---|\n| admin | ", " |\n"), with("|user|password|\n|-|-|\n|root|", "|")),
+		Misses:   each(plain("| User | Password |\n|---|---|\n| admin | hunter2 |\n")),
+	},
+	{
+		ID: "tm-passphrase", Tier: Block3, Title: "Passphrase",
+		Reason:   "A passphrase opens the key, backup or account that it is for.",
+		Keywords: []string{"pass"},
+		Pattern:  `(?i:pass(?:phrase|word))` + closing + gap + joint + opening + `([A-Za-z]{3,12}\d{0,4}(?:[-_. ][A-Za-z]{3,12}\d{0,4}){3,7})`,
+		Filters:  []Filter{Phrase},
+		Hits: each(func(s *samples.Source) string {
+			return "Backup passphrase: tulip-Granite" + s.Text(samples.Digits, 2) + "-pelican-harbor"
+		}, func(s *samples.Source) string {
+			return "MATCH_PASSWORD=walnut-ember" + s.Text(samples.Digits, 2) + "-falcon-orchid"
+		}),
+		Misses: each(plain("passphrase: your-long-and-secure-passphrase"), plain("password: the words of a sentence")),
 	},
 }
 

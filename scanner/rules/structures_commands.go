@@ -14,6 +14,15 @@ var commandStructures = []Rule{
 		Misses:   each(plain("curl -u user:"+"password https://a.io"), plain("curl -u bill:$PASS https://a.io"), plain("docker run -u 1000:1000 curl")),
 	},
 	{
+		ID: "tm-curl-token", Tier: Block2, Title: "Token of a request",
+		Reason:   "A token in the place of the user opens the interface that the request calls.",
+		Keywords: []string{"curl "},
+		Pattern:  `(?i:curl )(?:[^\n]{0,400}?\s)?(?:-u|--user)(?:[ \t]{0,2}|=)["']?([\w.-]{16,200}):["']?(?:\s|$)`,
+		Filters:  []Filter{Random},
+		Hits:     each(holding("curl -u ", ": https://a.io")),
+		Misses:   each(plain("curl -u some-user-name-of-mine: https://a.io")),
+	},
+	{
 		ID: "tm-password-variable", Tier: Block2, Title: "Password in a tool's variable",
 		Reason:   "A password that a tool reads from its environment opens what the tool connects to.",
 		Keywords: []string{"pgpassword", "mysql_pwd", "rediscli_auth", "sshpass", "restic_password", "borg_passphrase", "mysql_root_password", "postgres_password", "rabbitmq_default_pass", "mongo_initdb_root_password", "minio_root_password"},

@@ -48,6 +48,15 @@ var connectionStructures = []Rule{
 		Misses: each(plain("AccountName=a;AccountKey=<key>"), plain("AccountName=devstoreaccount1;AccountKey="+"Eby8vdM02xNOcq"+"FlqUwJPLlmEtlCDXJ1"+"OUzFT50uSRZ6IF"+"suFq2UVErCz4I6"+"tq/K1SZFPTOtr/KBHBeksoGMGw==")),
 	},
 	{
+		ID: "tm-go-dsn", Tier: Block2, Title: "Password in a data source name",
+		Reason:   "A data source name with a password opens its database.",
+		Keywords: []string{"@tcp(", "@unix("},
+		Pattern:  `[\w.-]{1,60}:([^\s:"'\x60<>/]{6,100})@(?:tcp|unix)\([^()\s]{0,100}`,
+		Filters:  []Filter{NotPlaceholder, NotWeak, NotOwnHost},
+		Hits:     each(with("dsn := \"app:", "@tcp(db.acme.io:3306)/shop\"")),
+		Misses:   each(plain("root:"+"password@tcp(db.acme.io:3306)/x"), with("app:", "@tcp(127.0.0.1:3306)/x")),
+	},
+	{
 		ID: "tm-pgpass", Tier: Block2, Title: "Line of a .pgpass file",
 		Reason:   "A line of .pgpass opens the database that it names.",
 		Keywords: []string{":5432:", ":5433:", ":6432:", ":*:"},

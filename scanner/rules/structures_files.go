@@ -26,7 +26,7 @@ var fileStructures = []Rule{
 		Reason:   "A token of .npmrc opens the package registry that it stands beside.",
 		Keywords: []string{"_auth", ":_password"},
 		Pattern:  `(?i)(?::_authToken|\b_auth|:_auth|:_password)\s{0,2}=\s{0,2}["']?([\w+/=.~-]{12,400})`,
-		Filters:  []Filter{Strong},
+		Filters:  []Filter{StrongOrUUID},
 		Hits:     each(holding("//npm.acme.io/:_authToken=", ""), func(s *samples.Source) string { return "_auth=" + pair(s) }),
 		Misses:   each(plain("//npm.acme.io/:_authToken=${NPM_TOKEN}"), plain("//npm.acme.io/:_authToken=myTokenForNpm")),
 	},

@@ -21,7 +21,7 @@ var keyStructures = []Rule{
 		Keywords: []string{"private key-----", "private key block-----"},
 		// Separators are those of quotes, tables, string literals and escapes; the
 		// footer is not asked for.
-		Pattern: `PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|[\s"'\x60>|+,\\])+(?:(?:Proc-Type|DEK-Info|Version|Comment|Subject|Hash|Charset)[^\n\\]{0,120}(?:\\[nr]|[\s"'>|+,\\])+){0,4}` +
+		Pattern: `PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|[\s"'\x60>|+,\\])*(?:(?:Proc-Type|DEK-Info|Version|Comment|Subject|Hash|Charset)[^\n\\]{0,120}(?:\\[nr]|[\s"'>|+,\\])+){0,4}` +
 			`([A-Za-z0-9+/=]{16,}(?:(?:\\[nr]|[\s"'\x60>|+,\\])+[A-Za-z0-9+/=]{20,})*(?:(?:\\[nr]|[\s"'\x60>|+,\\])+[A-Za-z0-9+/]{1,76}={0,2}(?:\\[nr]|[\s"'\x60>|+,\\])*-----END)?)`,
 		Filters: []Filter{KeyBody},
 		Hits: each(

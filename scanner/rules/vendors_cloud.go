@@ -1,7 +1,5 @@
 package rules
 
-import "github.com/teammem/teammemd/scanner/samples"
-
 // vendorsCloud are the clouds and the places where software is run.
 var vendorsCloud = []Rule{
 	token(Rule{
@@ -66,7 +64,7 @@ var vendorsCloud = []Rule{
 		Reason:   "An Azure DevOps token that reads or changes repositories and pipelines.",
 		Keywords: []string{"azure_devops", "azure devops", "azure-devops", "ado_"},
 		Entropy:  3.5,
-	}, "AZURE_DEVOPS_EXT_PAT", `azure_devops|azure devops|azure-devops|ado_`, `[a-z2-7]{52}`, run{samples.Lower + "234567", 52}),
+	}, "AZURE_DEVOPS_EXT_PAT", `azure_devops|azure devops|azure-devops|ado_`, `[a-z0-9]{52}`, lower(52)),
 	token(Rule{
 		ID: "tm-azure-resource-key", Title: "Azure resource key",
 		Reason:   "An Azure key that uses a resource, such as a model or a cognitive service, at its owner's cost.",

@@ -1,10 +1,7 @@
 package view_test
 
 import (
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -100,6 +97,8 @@ var distortions = []struct{ name, text string }{
 	{"wrap of HTML", "H<br>T"},
 	{"wrap in italics", "_H\nT_"},
 	{"wrap of drawn table", "│ a │ H │\n│   │ T │"},
+	{"wrap in cells", "\n| a | H | b |\n| c | T | d |"},
+	{"wrap in cells of code", "\n| a | `H` | b |\n|   | `T` |  |"},
 	{"wrap in code spans", "| `H` |\n| `T` |"},
 	{"wrap in bold", "**H**\n**T**"},
 	{"wrap continued in comment", "# H\\\n# T"},
@@ -212,46 +211,6 @@ func TestWhatHasNoViews(t *testing.T) {
 		}
 		if text, ok := view.Normalise(view.Of(raw)); ok || text.String() != raw || text.Touched(0, len(raw)) {
 			t.Errorf("%q became %q, %t", raw, text, ok)
-		}
-	}
-}
-
-func TestDecode(t *testing.T) {
-	t.Parallel()
-	head, tail := planted(2)
-	token := head + tail
-	escaped := func(format string) string {
-		var made strings.Builder
-		for _, c := range token {
-			fmt.Fprintf(&made, format, c)
-		}
-		return made.String()
-	}
-	tests := []struct{ name, written string }{
-		{"base64", base64.StdEncoding.EncodeToString([]byte(token))},
-		{"base64 without padding", base64.RawURLEncoding.EncodeToString([]byte(token))},
-		{"hex", hex.EncodeToString([]byte(token))},
-		{"hex of C", "0x" + strings.ToUpper(hex.EncodeToString([]byte(token)))},
-		{"percent", escaped("%%%02x")},
-		{"percent of one", strings.Replace(url.QueryEscape(token), "_", "%5F", 1)},
-		{"unicode", escaped("\\u%04x")},
-		{"unicode in braces", escaped("\\u{%x}")},
-		{"unicode twice quoted", escaped("\\\\u%04x")},
-		{"long unicode", escaped("\\U%08x")},
-		{"bytes", escaped("\\x%02x")},
-		{"octal", escaped("\\%03o")},
-	}
-	for _, test := range tests {
-		raw := "One.\nTwo " + test.written + "\n"
-		text, ok := view.Decode(view.Of(raw))
-		at := strings.Index(text.String(), token)
-		if !ok || at < 0 {
-			t.Errorf("%s: not found in %q", test.name, text)
-			continue
-		}
-		from, to := text.Origin(at, at+len(token))
-		if got := strings.TrimRight(raw[from:to], "="); got != strings.TrimRight(strings.TrimPrefix(test.written, "0x"), "=") {
-			t.Errorf("%s: made from %q of %q", test.name, got, raw)
 		}
 	}
 }
