@@ -34,6 +34,7 @@ type Finding struct {
 	InName bool
 
 	start int
+	vague bool // of a rule that knows no kind of secret
 }
 
 // Span returns the half-open range of bytes of the finding, in the text or,

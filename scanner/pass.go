@@ -102,7 +102,7 @@ func (p *pass) search(t view.Text, within match.Within, found func(Finding)) {
 		start, end = t.Origin(start, end)
 		found(Finding{
 			Rule: rule.ID, Tier: rule.Tier, Reason: rule.Reason + remedy,
-			Length: max(1, end-start), start: start,
+			Length: max(1, end-start), start: start, vague: rule.Vague,
 		})
 	}
 }

@@ -7,14 +7,18 @@ import (
 
 // tidy sorts findings by place and rule, and drops those that say again what
 // another says better: of one rule at one place all but the first found, which
-// is the one in the text as it stands; and a guess or a warning about a place of
-// which a stricter tier is sure.
+// is the one in the text as it stands; and those that only suspect something,
+// where a finding that holds as much knows what it is.
 func tidy(findings []Finding) []Finding {
 	findings = apart(findings)
-	sure := coverOf(findings, func(t Tier) bool { return t == Block1 || t == Block2 })
-	held := coverOf(findings, Tier.Holds)
+	known := coverOf(findings, func(f Finding) bool { return !f.vague && f.Tier.Holds() })
+	held := coverOf(findings, func(f Finding) bool { return f.Tier.Holds() })
+	named := coverOf(findings, func(f Finding) bool { return !f.vague })
 	findings = slices.DeleteFunc(findings, func(f Finding) bool {
-		return f.Tier == Block3 && sure.meets(f) || f.Tier == Warn && held.meets(f)
+		if !f.vague {
+			return false
+		}
+		return known.meets(f) || f.Tier == Warn && (held.meets(f) || named.meets(f))
 	})
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
@@ -76,12 +80,12 @@ func compareInName(a, b Finding) int {
 // cover is the bytes of some findings, as spans that neither overlap nor touch.
 type cover struct{ name, text [][2]int }
 
-// coverOf joins the spans of the findings whose tier counts. They are sorted by
+// coverOf joins the spans of the findings that count. They are sorted by
 // where they begin.
-func coverOf(findings []Finding, counts func(Tier) bool) cover {
+func coverOf(findings []Finding, counts func(Finding) bool) cover {
 	var c cover
 	for _, f := range findings {
-		if !counts(f.Tier) {
+		if !counts(f) {
 			continue
 		}
 		spans := &c.text

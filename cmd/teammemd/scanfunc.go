@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/server/core"
 )
@@ -24,6 +25,10 @@ func findings(ctx context.Context, sc *scanner.Scanner, key, text string) ([]api
 	name := scanner.MaskName(key, found)
 	var out []api.Finding
 	for _, f := range found {
+		if planted.In(planted.LeakyError) && !f.InName {
+			start, end := f.Span()
+			f.Reason += " It is " + text[start:end] + "."
+		}
 		out = append(out, api.Finding{
 			Key: name, Line: f.Line, Column: f.Column,
 			Rule: f.Rule, Tier: string(f.Tier), Reason: f.Reason,

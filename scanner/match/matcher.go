@@ -3,7 +3,10 @@ package match
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/teammem/teammemd/scanner/rules"
 )
@@ -26,19 +29,55 @@ func New(set []rules.Rule) *Matcher {
 	for i := range set {
 		m.rules[i].Rule = set[i]
 		for _, word := range set[i].Keywords {
-			id, ok := ids[word]
-			if !ok {
-				id = int32(len(m.words)) //nolint:gosec // a few thousand
-				ids[word] = id
-				m.words = append(m.words, word)
-				m.of = append(m.of, nil)
+			for _, form := range forms(word) {
+				id, ok := ids[form]
+				if !ok {
+					id = int32(len(m.words)) //nolint:gosec // a few thousand
+					ids[form] = id
+					m.words = append(m.words, form)
+					m.of = append(m.of, nil)
+				}
+				m.of[id] = append(m.of[id], int32(i)) //nolint:gosec // a few hundred
 			}
-			m.of[id] = append(m.of[id], int32(i)) //nolint:gosec // a few hundred
 		}
 	}
 	m.keywords = newAutomaton(m.words)
+	for i, word := range m.words {
+		m.words[i] = strings.ToLower(word)
+	}
 	m.searches.New = func() any { return m.newSearch() }
 	return m
+}
+
+// forms returns the spellings of a keyword that the automaton does not see as
+// one: of letters beyond ASCII also the capitals.
+func forms(word string) []string {
+	upper := strings.ToUpper(word)
+	if upper == asciiUpper(word) {
+		return []string{word}
+	}
+	first, size := utf8.DecodeRuneInString(word)
+	all := []string{word, asciiLower(string(unicode.ToUpper(first)) + word[size:]), asciiLower(upper)}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func asciiUpper(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		return r
+	}, s)
+}
+
+func asciiLower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r - 'A' + 'a'
+		}
+		return r
+	}, s)
 }
 
 // Compile compiles every expression now, and returns the first error.

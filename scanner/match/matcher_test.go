@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 		{"at its beginning", "tok_ab123", ""},
 		{"at its beginning", "tok_ab12.z", ""},
 		{"at its beginning", "tok_ab12。", "tok_ab12"},
-		{"at its beginning", "tok_tok_ab12", ""},
+		{"at its beginning", "tok_tok_ab12", "tok_ab12"},
 		{"at its beginning", "tok_ab12 tok_cc00", "tok_ab12 tok_cc00"},
 		{"at a distance", "aba~Qab", "aba~Qab"},
 		{"at a distance", "ba~Qab", ""},

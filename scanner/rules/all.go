@@ -51,7 +51,7 @@ func version(all []Rule) string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "generation %s\n", generation)
 	for _, r := range all {
-		fmt.Fprintf(hash, "%q %s %q %q %q %d %v %d", r.ID, r.Tier, r.Keywords, r.Pattern, r.Alphabet, r.Group, r.Entropy, r.Reach)
+		fmt.Fprintf(hash, "%q %s %t %q %q %q %d %v %d", r.ID, r.Tier, r.Vague, r.Keywords, r.Pattern, r.Alphabet, r.Group, r.Entropy, r.Reach)
 		for _, f := range r.Filters {
 			fmt.Fprintf(hash, " %q", f.Name)
 		}

@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/teammem/teammemd/scanner/samples"
+import (
+	"strings"
+
+	"github.com/teammem/teammemd/scanner/samples"
+)
 
 // dropped are gitleaks' rules that cannot speak about a note, each with the
 // reason.
@@ -27,9 +31,12 @@ var amended = map[string]func(*Rule){
 	"facebook-access-token": hits(func(s *samples.Source) []string {
 		return []string{"facebook: " + s.Text(samples.Digits, 15) + "|" + s.Text(samples.Alnum, 30)}
 	}),
-	"generic-api-key": hits(func(s *samples.Source) []string {
-		return []string{"signing_" + "key = " + s.Text(samples.Digits+"zxvw", 32)}
-	}),
+	"generic-api-key": func(r *Rule) {
+		r.Vague = true
+		r.Hits = func(s *samples.Source) []string {
+			return []string{"signing_" + "key = " + s.Text(samples.Digits+"zxvw", 32)}
+		}
+	},
 	"sourcegraph-access-token": hits(func(s *samples.Source) []string {
 		return []string{"sourcegraph " + s.Text(samples.Hex, 40)}
 	}),
@@ -46,6 +53,10 @@ var amended = map[string]func(*Rule){
 	// Their boundaries, written otherwise than those of the other rules.
 	"azure-ad-client-secret": withBoundaries(`[a-zA-Z0-9_~.]{3}\dQ~[a-zA-Z0-9_~.-]{31,34}`),
 	"openshift-user-token":   withBoundaries(`sha256~[\w-]{43}`),
+	"sentry-org-token": func(r *Rule) {
+		withBoundaries(strings.TrimSuffix(strings.TrimPrefix(r.Pattern, `\b`), `(?:[^a-zA-Z0-9+/]|\z)`))(r)
+		r.Alphabet = `\w+=` // a slash after it belongs to a path
+	},
 	// A command ends; a document does not.
 	"curl-auth-header": reach(1500),
 	"curl-auth-user":   reach(1500),

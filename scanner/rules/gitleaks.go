@@ -100,16 +100,16 @@ const (
 // loosen makes a pattern find its token in prose as well.
 func loosen(rule *Rule) error {
 	rule.Pattern = strings.ReplaceAll(rule.Pattern, theirLead, "")
-	if rule.Alphabet != "" {
-		return nil
-	}
 	core, bounded := trimBoundaries(rule.Pattern)
 	parsed, err := pattern.Parse(core)
 	if err != nil {
 		return err
 	}
 	if bounded && parsed.Solid() && !strings.Contains(core, theirEnd) {
-		rule.Pattern, rule.Alphabet = core, parsed.Characters().Class()
+		rule.Pattern = core
+		if rule.Alphabet == "" {
+			rule.Alphabet = parsed.Characters().Class()
+		}
 		return nil
 	}
 	if !strings.Contains(rule.Pattern, theirEnd) {

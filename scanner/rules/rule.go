@@ -33,6 +33,9 @@ type Rule struct {
 	// Reason is one sentence on what the secret opens, such as "A Groq key that
 	// can spend money." What to do about it is added for all rules alike.
 	Reason string
+	// Vague says that the rule knows no kind of secret, only that something looks
+	// like one. A finding of it gives way to one of a rule that knows more.
+	Vague bool
 	// Keywords are in lower case. A text without any of them, whatever the case,
 	// has no match, and neither has a part of a text: every match of Pattern
 	// holds one.

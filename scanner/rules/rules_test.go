@@ -3,6 +3,8 @@ package rules_test
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -272,4 +274,30 @@ func ExampleOurs() {
 		}
 	}
 	// Output: Groq API key 56
+}
+
+// TestVendorsAreSorted reads the sources: the lists of vendors are long, and a
+// rule is looked for by its id.
+func TestVendorsAreSorted(t *testing.T) {
+	files, err := filepath.Glob("vendors_*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	id := regexp.MustCompile(`\bID:\s+"(tm-[a-z0-9-]+)"`)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := ""
+		for _, found := range id.FindAllStringSubmatch(string(source), -1) {
+			if found[1] <= last {
+				t.Errorf("%s: %s stands after %s", file, found[1], last)
+			}
+			last = found[1]
+		}
+		if last == "" {
+			t.Errorf("%s: no rule", file)
+		}
+	}
 }

@@ -23,9 +23,18 @@ func Ours() []Rule {
 		headerStructures,
 		commandStructures,
 		databaseStructures,
-		tokenGuesses,
-		passwordGuesses,
-		flagGuesses,
+		vague(tokenGuesses),
+		vague(passwordGuesses),
+		vague(flagGuesses),
 		warnings,
 	)
+}
+
+// vague marks rules that know no kind of secret.
+func vague(list []Rule) []Rule {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Vague = true
+	}
+	return list
 }

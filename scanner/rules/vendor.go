@@ -29,7 +29,7 @@ func anywhere(r Rule, parts ...part) Rule {
 // value is the shape of the secret, and parts make the shortest one.
 func labelled(r Rule, label, names, value string, parts ...part) Rule {
 	r.Pattern = `(?i:` + names + `)[\w .-]{0,24}?(?i:key|token|secret|pat|pass|auth|cred)[\w.-]{0,12}?` +
-		`(?:[\s"'` + "`" + `*_()\[\]{}:=|,>-]|is|to|was|set){1,10}(` + value + `)(?:[^\w-]|$)`
+		`(?:[\s"'` + "`" + `*_()\[\]{}:=|,>-]|is|to|was|set){1,10}(` + value + `)` + Terminator(`\w-`)
 	r.Group = 1
 	return vendor(r, label, parts)
 }

@@ -62,6 +62,11 @@ var vendorsAI = []Rule{
 		Keywords: []string{"csk-"},
 		Pattern:  `csk-[a-z0-9]{48}`,
 	}, text("cs"+"k-"), lower(48)),
+	labelled(Rule{
+		ID: "tm-composio-api-key", Title: "Composio API key",
+		Reason:   "A Composio key that uses the accounts that its owner connected.",
+		Keywords: []string{"composio"},
+	}, "COMPOSIO_API_KEY", `composio`, `ak_[\w-]{20}`, text("a"+"k_"), alnum(20)),
 	token(Rule{
 		ID: "tm-context7-api-key", Title: "Context7 API key",
 		Reason:   "A Context7 key that reads documentation in its owner's name.",
@@ -85,6 +90,12 @@ var vendorsAI = []Rule{
 		Reason:   "A Deepgram key that transcribes speech at its owner's cost.",
 		Keywords: []string{"deepgram"},
 	}, "DEEPGRAM_API_KEY", `deepgram`, `[0-9a-f]{40}`, hex(40)),
+	labelled(Rule{
+		ID: "tm-deepinfra-api-key", Title: "DeepInfra API key",
+		Reason:   "A DeepInfra key that can run models at its owner's cost.",
+		Keywords: []string{"deepinfra"},
+		Entropy:  3.5,
+	}, "DEEPINFRA_API_KEY", `deepinfra`, `[A-Za-z0-9]{32}`, alnum(32)),
 	token(Rule{
 		ID: "tm-devin-api-key", Title: "Devin API key",
 		Reason:   "A Devin key that runs agents on the owner's repositories.",
@@ -109,6 +120,11 @@ var vendorsAI = []Rule{
 		Pattern:  `sk_[0-9a-f]{48}`,
 	}, text("s"+"k_"), hex(48)),
 	labelled(Rule{
+		ID: "tm-elevenlabs-api-key-first", Title: "ElevenLabs API key, first form",
+		Reason:   "An ElevenLabs key that makes speech at its owner's cost.",
+		Keywords: []string{"elevenlabs", "eleven_labs"},
+	}, "ELEVENLABS_API_KEY", `elevenlabs|eleven_labs`, `[0-9a-f]{32}`, hex(32)),
+	labelled(Rule{
 		ID: "tm-exa-api-key", Title: "Exa API key",
 		Reason:   "An Exa key that searches at its owner's cost.",
 		Keywords: []string{"exa_api", "exa api", "exa-api"},
@@ -116,8 +132,8 @@ var vendorsAI = []Rule{
 	labelled(Rule{
 		ID: "tm-fal-api-key", Title: "fal API key",
 		Reason:   "A fal key that can run models at its owner's cost.",
-		Keywords: []string{"fal"},
-	}, "FAL_KEY", `fal`, uuidPattern+`:[0-9a-f]{32}`, uuid{}, text(":"), hex(32)),
+		Keywords: []string{"fal_", "fal-", "fal ai", "fal.ai"},
+	}, "FAL_KEY", `fal_|fal-|fal ai|fal\.ai`, uuidPattern+`:[0-9a-f]{32}`, uuid{}, text(":"), hex(32)),
 	token(Rule{
 		ID: "tm-firecrawl-api-key", Title: "Firecrawl API key",
 		Reason:   "A Firecrawl key that reads web pages at its owner's cost.",
@@ -167,6 +183,11 @@ var vendorsAI = []Rule{
 		Keywords: []string{"jina_"},
 		Pattern:  `jina_[0-9a-f]{32}[\w-]{28}`, Alphabet: `\w-`,
 	}, text("ji"+"na_"), hex(32), word(28)),
+	labelled(Rule{
+		ID: "tm-kaggle-api-key", Title: "Kaggle API key",
+		Reason:   "A Kaggle key that acts as its owner.",
+		Keywords: []string{"kaggle"},
+	}, "KAGGLE_KEY", `kaggle`, `[0-9a-f]{32}`, hex(32)),
 	token(Rule{
 		ID: "tm-kaggle-api-token", Title: "Kaggle API token",
 		Reason:   "A Kaggle token that acts as its owner.",
@@ -226,6 +247,11 @@ var vendorsAI = []Rule{
 		Keywords: []string{"ak-", "as-"},
 		Pattern:  `a[ks]-[A-Za-z0-9]{22}`, Alphabet: `\w-`, Entropy: 3.5, Filters: []Filter{mixed},
 	}, oneOf{"a" + "k-", "a" + "s-"}, blend(22)),
+	labelled(Rule{
+		ID: "tm-novita-api-key", Title: "Novita API key",
+		Reason:   "A Novita key that can run models at its owner's cost.",
+		Keywords: []string{"novita"},
+	}, "NOVITA_API_KEY", `novita`, `sk_[\w-]{43}`, text("s"+"k_"), alnum(43)),
 	token(Rule{
 		ID: "tm-nvidia-api-key", Title: "NVIDIA API key",
 		Reason:   "An NVIDIA key that runs models and pulls images.",
@@ -279,6 +305,11 @@ var vendorsAI = []Rule{
 		Pattern:  `rpa_[A-Za-z0-9]{40,50}`,
 	}, text("rp"+"a_"), upper(40)),
 	labelled(Rule{
+		ID: "tm-sambanova-api-key", Title: "SambaNova API key",
+		Reason:   "A SambaNova key that can run models at its owner's cost.",
+		Keywords: []string{"sambanova"},
+	}, "SAMBANOVA_API_KEY", `sambanova`, uuidPattern, uuid{}),
+	labelled(Rule{
 		ID: "tm-serpapi-api-key", Title: "SerpApi API key",
 		Reason:   "A SerpApi key that searches at its owner's cost.",
 		Keywords: []string{"serpapi", "serp_api"},
@@ -306,6 +337,11 @@ var vendorsAI = []Rule{
 		Keywords: []string{"up_"},
 		Pattern:  `up_[A-Za-z0-9]{29}`, Entropy: 3.5, Filters: []Filter{mixed},
 	}, text("u"+"p_"), blend(29)),
+	labelled(Rule{
+		ID: "tm-vapi-api-key", Title: "Vapi API key",
+		Reason:   "A Vapi key that makes calls at its owner's cost.",
+		Keywords: []string{"vapi"},
+	}, "VAPI_API_KEY", `vapi`, uuidPattern, uuid{}),
 	token(Rule{
 		ID: "tm-voyage-api-key", Title: "Voyage API key",
 		Reason:   "A Voyage key that can run models at its owner's cost.",

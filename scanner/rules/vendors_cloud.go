@@ -14,6 +14,12 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"sts."},
 		Pattern:  `STS\.[A-Za-z0-9]{20,40}`, Filters: []Filter{mixed},
 	}, text("ST"+"S."), blend(20)),
+	labelled(Rule{
+		ID: "tm-aliyun-secret-key", Title: "Alibaba Cloud secret key",
+		Reason:   "An Alibaba Cloud secret key that opens a cloud account.",
+		Keywords: []string{"aliyun", "alicloud"},
+		Entropy:  3.5,
+	}, "ALIYUN_ACCESS_KEY_SECRET", `aliyun|alicloud`, `[A-Za-z0-9]{30}`, alnum(30)),
 	token(Rule{
 		ID: "tm-amazon-lwa-client-secret", Title: "Login with Amazon client secret",
 		Reason:   "A Login with Amazon secret that signs an application in.",
@@ -106,6 +112,11 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"cfk_", "cfut_", "cfat_"},
 		Pattern:  `cf(?:k|ut|at)_[A-Za-z0-9]{40}[0-9a-f]{8}`,
 	}, oneOf{"cf" + "k_", "cf" + "ut_", "cf" + "at_"}, alnum(40), hex(8)),
+	labelled(Rule{
+		ID: "tm-cloudflare-r2-secret", Title: "Cloudflare R2 secret",
+		Reason:   "A Cloudflare secret that reads and changes stored files.",
+		Keywords: []string{"r2_", "r2 "},
+	}, "R2_SECRET_ACCESS_KEY", `r2_|r2 `, `[0-9a-f]{64}`, hex(64)),
 	token(Rule{
 		ID: "tm-cloudflare-tunnel-token", Title: "Cloudflare tunnel token",
 		Reason:   "A Cloudflare token that runs a tunnel and receives its traffic.",
@@ -133,11 +144,23 @@ var vendorsCloud = []Rule{
 		Pattern:  `dd[pwo]_[A-Za-z0-9]{36}`,
 	}, oneOf{"dd" + "p_", "dd" + "w_", "dd" + "o_"}, alnum(36)),
 	labelled(Rule{
+		ID: "tm-digitalocean-spaces-secret", Title: "DigitalOcean Spaces secret",
+		Reason:   "A DigitalOcean secret that reads and changes stored files.",
+		Keywords: []string{"spaces_", "spaces ", "digitalocean"},
+		Entropy:  4,
+	}, "SPACES_SECRET_ACCESS_KEY", `spaces_|spaces |digitalocean`, `[A-Za-z0-9+/]{43}`, base64(43)),
+	labelled(Rule{
 		ID: "tm-exoscale-api-secret", Title: "Exoscale API secret",
 		Reason:   "An Exoscale secret that opens a cloud account.",
 		Keywords: []string{"exoscale"},
 		Entropy:  3.5, Filters: []Filter{mixed},
 	}, "EXOSCALE_API_SECRET", `exoscale`, `[\w-]{43}`, blend(43)),
+	labelled(Rule{
+		ID: "tm-firebase-database-secret", Title: "Firebase database secret",
+		Reason:   "A Firebase secret that reads and changes a whole database.",
+		Keywords: []string{"firebase"},
+		Entropy:  4,
+	}, "FIREBASE_DATABASE_SECRET", `firebase`, `[A-Za-z0-9]{40}`, alnum(40)),
 	token(Rule{
 		ID: "tm-firebase-messaging-key", Title: "Firebase messaging key",
 		Reason:   "A Firebase key that sends messages to the users of an application.",
@@ -168,6 +191,12 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"hcloud", "hetzner"},
 		Entropy:  4,
 	}, "HCLOUD_TOKEN", `hcloud|hetzner`, `[A-Za-z0-9]{64}`, alnum(64)),
+	labelled(Rule{
+		ID: "tm-huawei-secret-key", Title: "Huawei Cloud secret key",
+		Reason:   "A Huawei Cloud secret key that opens a cloud account.",
+		Keywords: []string{"huawei"},
+		Entropy:  4,
+	}, "HUAWEICLOUD_SECRET_KEY", `huawei`, `[A-Za-z0-9]{40}`, alnum(40)),
 	labelled(Rule{
 		ID: "tm-ibm-cloud-api-key", Title: "IBM Cloud API key",
 		Reason:   "An IBM Cloud key that opens a cloud account.",
@@ -207,6 +236,12 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"akid"},
 		Pattern:  `AKID[A-Za-z0-9]{32}`, Filters: []Filter{mixed},
 	}, text("AK"+"ID"), blend(32)),
+	labelled(Rule{
+		ID: "tm-tencent-secret-key", Title: "Tencent Cloud secret key",
+		Reason:   "A Tencent Cloud secret key that opens a cloud account.",
+		Keywords: []string{"tencent"},
+		Entropy:  3.5,
+	}, "TENCENTCLOUD_SECRET_KEY", `tencent`, `[A-Za-z0-9]{32}`, alnum(32)),
 	token(Rule{
 		ID: "tm-upcloud-api-token", Title: "UpCloud API token",
 		Reason:   "An UpCloud token that opens a cloud account.",
@@ -231,12 +266,24 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"vcp_", "vci_", "vca_", "vcr_", "vck_"},
 		Pattern:  `vc[piark]_[\w-]{56}`, Alphabet: `\w-`,
 	}, oneOf{"vc" + "p_", "vc" + "i_", "vc" + "a_", "vc" + "r_", "vc" + "k_"}, alnum(56)),
+	labelled(Rule{
+		ID: "tm-vercel-token-first", Title: "Vercel token, first form",
+		Reason:   "A Vercel token that changes deployments and reads their settings.",
+		Keywords: []string{"vercel"},
+		Entropy:  3.5, Filters: []Filter{mixed},
+	}, "VERCEL_TOKEN", `vercel`, `[A-Za-z0-9]{24}`, blend(24)),
 	token(Rule{
 		ID: "tm-volcengine-access-key-id", Title: "Volcengine access key ID",
 		Reason:   "A Volcengine access key ID, half of a pair that opens a cloud account.",
 		Keywords: []string{"aklt"},
 		Pattern:  `AKLT[\w-]{40,60}`, Alphabet: `\w-`, Entropy: 3.5, Filters: []Filter{mixed},
 	}, text("AK"+"LT"), blend(40)),
+	labelled(Rule{
+		ID: "tm-volcengine-secret-key", Title: "Volcengine secret key",
+		Reason:   "A Volcengine secret key that opens a cloud account.",
+		Keywords: []string{"volc"},
+		Entropy:  4,
+	}, "VOLC_SECRETKEY", `volc`, `[A-Za-z0-9+/]{58,60}={0,2}`, base64(58)),
 	labelled(Rule{
 		ID: "tm-vultr-api-key", Title: "Vultr API key",
 		Reason:   "A Vultr key that opens a cloud account.",

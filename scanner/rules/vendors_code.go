@@ -10,6 +10,11 @@ var vendorsCode = []Rule{
 		Keywords: []string{"aik_ci_", "aik_secret_"},
 		Pattern:  `AIK_(?:CI_[A-Za-z0-9]{20,44}|SECRET_[A-Za-z0-9]{64})`,
 	}, text("AI"+"K_CI_"), alnum(20)),
+	labelled(Rule{
+		ID: "tm-appcenter-api-token", Title: "App Center API token",
+		Reason:   "An App Center token that builds and deploys applications.",
+		Keywords: []string{"appcenter", "app_center"},
+	}, "APPCENTER_ACCESS_TOKEN", `appcenter|app_center`, `[0-9a-f]{40}`, hex(40)),
 	token(Rule{
 		ID: "tm-arcjet-key", Title: "Arcjet key",
 		Reason:   "An Arcjet key that acts for a protected site.",
@@ -36,6 +41,12 @@ var vendorsCode = []Rule{
 		Keywords: []string{"bbdc-"},
 		Pattern:  `BBDC-[\w+/@-]{40,50}`, Alphabet: `\w+/@-`,
 	}, text("BB"+"DC-"), alnum(40)),
+	labelled(Rule{
+		ID: "tm-browserstack-access-key", Title: "BrowserStack access key",
+		Reason:   "A BrowserStack key that runs browsers at its owner's cost.",
+		Keywords: []string{"browserstack"},
+		Entropy:  3.5, Filters: []Filter{mixed},
+	}, "BROWSERSTACK_ACCESS_KEY", `browserstack`, `[A-Za-z0-9]{20}`, blend(20)),
 	token(Rule{
 		ID: "tm-buildkite-token", Title: "Buildkite token",
 		Reason:   "A Buildkite token that reads and starts builds, or runs as an agent.",
@@ -54,12 +65,22 @@ var vendorsCode = []Rule{
 		Keywords: []string{"csa_"},
 		Pattern:  `csa_[0-9a-f]{30}[A-Za-z0-9]{6}`,
 	}, text("cs"+"a_"), hex(30), alnum(6)),
+	labelled(Rule{
+		ID: "tm-code-climate-token", Title: "Code Climate token",
+		Reason:   "A Code Climate token that sends the coverage of code.",
+		Keywords: []string{"codeclimate", "cc_test_reporter"},
+	}, "CODECLIMATE_TOKEN", `codeclimate|cc_test_reporter`, `[0-9a-f]{64}`, hex(64)),
 	token(Rule{
 		ID: "tm-crates-io-token", Title: "crates.io token",
 		Reason:   "A crates.io token that publishes packages.",
 		Keywords: []string{"cio"},
 		Pattern:  `cio[A-Za-z0-9]{32}`, Entropy: 3.5, Filters: []Filter{mixed},
 	}, text("c"+"io"), blend(32)),
+	labelled(Rule{
+		ID: "tm-cypress-record-key", Title: "Cypress record key",
+		Reason:   "A Cypress key that sends the results of tests.",
+		Keywords: []string{"cypress"},
+	}, "CYPRESS_RECORD_KEY", `cypress`, uuidPattern, uuid{}),
 	token(Rule{
 		ID: "tm-depot-token", Title: "Depot token",
 		Reason:   "A Depot token that runs builds at its owner's cost.",
@@ -79,10 +100,21 @@ var vendorsCode = []Rule{
 		Pattern:  `SWMTKN-1-[a-z0-9]{50}-[a-z0-9]{25}|SWMKEY-1-[A-Za-z0-9+/]{43}`, Alphabet: `\w+/-`,
 	}, text("SW"+"MTKN-1-"), lower(50), text("-"), lower(25)),
 	labelled(Rule{
+		ID: "tm-expo-access-token", Title: "Expo access token",
+		Reason:   "An Expo token that builds and publishes applications.",
+		Keywords: []string{"expo_", "expo "},
+		Entropy:  3.5, Filters: []Filter{mixed},
+	}, "EXPO_TOKEN", `expo_|expo `, `[\w-]{40}`, blend(40)),
+	labelled(Rule{
 		ID: "tm-gitea-access-token", Title: "Gitea access token",
 		Reason:   "A Gitea or Forgejo token that reads or changes repositories.",
 		Keywords: []string{"gitea", "forgejo", "codeberg"},
 	}, "GITEA_TOKEN", `gitea|forgejo|codeberg`, `[0-9a-f]{40}`, hex(40)),
+	labelled(Rule{
+		ID: "tm-gitguardian-api-key", Title: "GitGuardian API key",
+		Reason:   "A GitGuardian key that reads which secrets leaked.",
+		Keywords: []string{"gitguardian"},
+	}, "GITGUARDIAN_API_KEY", `gitguardian`, `[0-9a-fA-F]{72}`, hex(72)),
 	anywhere(Rule{
 		ID: "tm-github-app-token-stateless", Title: "GitHub app token",
 		Reason:   "A GitHub app token that reads or changes repositories until it ends.",
@@ -173,6 +205,11 @@ var vendorsCode = []Rule{
 		Keywords: []string{"token-"},
 		Pattern:  `token-[a-z0-9]{5}:[a-z0-9]{54}`,
 	}, text("to"+"ken-"), lower(5), text(":"), lower(54)),
+	labelled(Rule{
+		ID: "tm-sauce-labs-access-key", Title: "Sauce Labs access key",
+		Reason:   "A Sauce Labs key that runs browsers at its owner's cost.",
+		Keywords: []string{"sauce"},
+	}, "SAUCE_ACCESS_KEY", `sauce`, uuidPattern, uuid{}),
 	labelled(Rule{
 		ID: "tm-semgrep-token", Title: "Semgrep token",
 		Reason:   "A Semgrep token that reads and sends the findings of an organisation.",

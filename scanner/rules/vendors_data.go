@@ -5,12 +5,6 @@ import "github.com/teammem/teammemd/scanner/samples"
 // vendorsData are databases, and what moves and measures data.
 var vendorsData = []Rule{
 	token(Rule{
-		ID: "tm-airtable-access-token", Title: "Airtable access token",
-		Reason:   "An Airtable token that reads and changes bases.",
-		Keywords: []string{"pat"},
-		Pattern:  `pat[A-Za-z0-9]{14}\.[0-9a-f]{64}`, Alphabet: `\w.`,
-	}, text("p"+"at"), alnum(14), text("."), hex(64)),
-	token(Rule{
 		ID: "tm-aiven-password", Title: "Aiven password",
 		Reason:   "An Aiven password that reads and changes a database.",
 		Keywords: []string{"avns_"},

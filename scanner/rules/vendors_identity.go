@@ -37,6 +37,12 @@ var vendorsIdentity = []Rule{
 		Keywords: []string{"0.a", "1.a"},
 		Pattern:  `[01]\.A[\w-]{50,200}\.(?:\d\.)?Ag[\w-]{200,1000}`,
 	}, oneOf{"0" + ".A", "1" + ".A"}, alnum(50), text("."+"Ag"), alnum(200)),
+	labelled(Rule{
+		ID: "tm-fusionauth-api-key", Title: "FusionAuth API key",
+		Reason:   "A FusionAuth key that reads and changes the people of an application.",
+		Keywords: []string{"fusionauth"},
+		Entropy:  4, Filters: []Filter{mixed},
+	}, "FUSIONAUTH_API_KEY", `fusionauth`, `[\w-]{40,64}`, blend(40)),
 	token(Rule{
 		ID: "tm-infisical-token", Title: "Infisical token",
 		Reason:   "An Infisical token that reads the secrets of a project.",
@@ -61,6 +67,12 @@ var vendorsIdentity = []Rule{
 		Keywords: []string{"ssws"},
 		Pattern:  `SSWS[ \t:="\']{1,4}(00[\w-]{40})`, Entropy: 3.5, Filters: []Filter{mixed},
 	}, text("SS"+"WS 00"), blend(40)),
+	labelled(Rule{
+		ID: "tm-shodan-api-key", Title: "Shodan API key",
+		Reason:   "A Shodan key that searches at its owner's cost.",
+		Keywords: []string{"shodan"},
+		Entropy:  3.5,
+	}, "SHODAN_API_KEY", `shodan`, `[A-Za-z0-9]{32}`, alnum(32)),
 	token(Rule{
 		ID: "tm-stytch-secret", Title: "Stytch secret",
 		Reason:   "A Stytch secret that signs people in.",
@@ -82,6 +94,11 @@ var vendorsIdentity = []Rule{
 		Entropy:  3.5,
 		Filters:  []Filter{mixed, except("vault", `hvs\.[\w-]{90,120}|hvb\.[\w-]{138,300}`)},
 	}, oneOf{"hv" + "s.", "hv" + "r."}, blend(24)),
+	labelled(Rule{
+		ID: "tm-virustotal-api-key", Title: "VirusTotal API key",
+		Reason:   "A VirusTotal key that reads and sends files in its owner's name.",
+		Keywords: []string{"virustotal", "virus_total", "vt_api"},
+	}, "VIRUSTOTAL_API_KEY", `virustotal|virus_total|vt_api`, `[0-9a-f]{64}`, hex(64)),
 	labelled(Rule{
 		ID: "tm-zerotier-token", Title: "ZeroTier token",
 		Reason:   "A ZeroTier token that changes a private network.",

@@ -64,6 +64,12 @@ var vendorsMessaging = []Rule{
 		Pattern:  `dG9rO[A-Za-z0-9+/]{50,60}={0,2}`, Alphabet: `\w+/=`,
 	}, text("dG"+"9rO"), alnum(50)),
 	labelled(Rule{
+		ID: "tm-line-channel-token", Title: "LINE channel access token",
+		Reason:   "A LINE token that sends messages as an account.",
+		Keywords: []string{"line_", "line channel", "line messaging"},
+		Entropy:  4,
+	}, "LINE_CHANNEL_ACCESS_TOKEN", `line_|line channel|line messaging`, `[A-Za-z0-9+/]{160,172}={0,2}`, base64(160)),
+	labelled(Rule{
 		ID: "tm-loops-api-key", Title: "Loops API key",
 		Reason:   "A Loops key that can send mail in your name.",
 		Keywords: []string{"loops_api", "loops api", "loops-api"},
@@ -86,10 +92,15 @@ var vendorsMessaging = []Rule{
 		Keywords: []string{"key-"},
 		Pattern:  `key-[0-9a-f]{32}`, Alphabet: `\w-`,
 	}, text("ke"+"y-"), hex(32)),
+	labelled(Rule{
+		ID: "tm-mailjet-api-key", Title: "Mailjet API key or secret",
+		Reason:   "A Mailjet key or secret, half of a pair that can send mail in your name.",
+		Keywords: []string{"mailjet", "mj_api"},
+	}, "MAILJET_API_SECRET", `mailjet|mj_api`, `[0-9a-f]{32}`, hex(32)),
 	token(Rule{
 		ID: "tm-make-webhook", Title: "Make webhook",
 		Reason:   "A Make webhook: whoever has the address can start a scenario.",
-		Keywords: []string{".make.com/", ".integromat.com/"},
+		Keywords: []string{"hook."},
 		Pattern:  `hook\.(?:[a-z]{2}\d\.)?(?:make|integromat)\.com/[a-z0-9]{28,36}`,
 	}, oneOf{"ho" + "ok.eu1.make.com/", "ho" + "ok.integromat.com/"}, lower(28)),
 	token(Rule{

@@ -76,9 +76,8 @@ var vendorsObserve = []Rule{
 	token(Rule{
 		ID: "tm-new-relic-key", Title: "New Relic key",
 		Reason:   "A New Relic key that reads or sends measurements.",
-		Keywords: []string{"nrak-", "nrii-", "nriq-", "nrra-", "nrjs-", "nrbr-"},
-		Pattern:  `NR(?:AK-[A-Z0-9]{27}|I[IQ]-[\w-]{25,32}|RA-[0-9a-f]{42}|(?:JS|BR)-[0-9a-f]{19})`,
-		Alphabet: `\w-`,
+		Keywords: []string{"nrak-", "nrii-", "nriq-", "nrra-"},
+		Pattern:  `NR(?:AK-[A-Z0-9]{27}|I[IQ]-[\w-]{25,32}|RA-[0-9a-f]{42})`, Alphabet: `\w-`,
 	}, text("NR"+"AK-"), upper(27)),
 	token(Rule{
 		ID: "tm-new-relic-license-key", Title: "New Relic licence key",

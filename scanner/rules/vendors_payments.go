@@ -38,6 +38,18 @@ var vendorsPayments = []Rule{
 		Keywords: []string{"sk_"},
 		Pattern:  `sk_(?:test_|sbox_)?` + uuidPattern, Alphabet: `\w-`,
 	}, oneOf{"s" + "k_", "sk" + "_test_"}, uuid{}),
+	labelled(Rule{
+		ID: "tm-coinbase-api-secret", Title: "Coinbase API secret",
+		Reason:   "A Coinbase secret that reads or moves its owner's money.",
+		Keywords: []string{"coinbase"},
+		Entropy:  4,
+	}, "COINBASE_API_SECRET", `coinbase`, `[A-Za-z0-9+/]{86}==`, base64(86), text("==")),
+	labelled(Rule{
+		ID: "tm-etherscan-api-key", Title: "Etherscan API key",
+		Reason:   "An Etherscan key that reads a blockchain in its owner's name.",
+		Keywords: []string{"etherscan", "bscscan", "polygonscan"},
+		Entropy:  3.5,
+	}, "ETHERSCAN_API_KEY", `etherscan|bscscan|polygonscan`, `[0-9A-Z]{34}`, upper(34)),
 	token(Rule{
 		ID: "tm-flutterwave-live-key", Title: "Flutterwave live secret key",
 		Reason:   "A Flutterwave key that can move money.",
@@ -50,6 +62,11 @@ var vendorsPayments = []Rule{
 		Keywords: []string{"live_"},
 		Pattern:  `live_[\w-]{40}`, Alphabet: `\w-`, Entropy: 3.5, Filters: []Filter{mixed, bare},
 	}, text("li"+"ve_"), blend(40)),
+	labelled(Rule{
+		ID: "tm-infura-api-key", Title: "Infura API key",
+		Reason:   "An Infura key that uses a blockchain service at its owner's cost.",
+		Keywords: []string{"infura"},
+	}, "INFURA_API_KEY", `infura`, `[0-9a-f]{32}`, hex(32)),
 	token(Rule{
 		ID: "tm-mercado-pago-token", Title: "Mercado Pago token",
 		Reason:   "A Mercado Pago token that can move money.",

@@ -19,6 +19,12 @@ var vendorsWork = []Rule{
 		Keywords: []string{"0/1", "1/1", "2/1"},
 		Pattern:  `[012]/1\d{12,17}(?:/1\d{12,17})?:[0-9a-f]{32}`,
 	}, oneOf{"0" + "/1", "1" + "/1", "2" + "/1"}, digits(12), text(":"), hex(32)),
+	labelled(Rule{
+		ID: "tm-box-client-secret", Title: "Box client secret",
+		Reason:   "A Box secret that signs an application in to files.",
+		Keywords: []string{"box_", "box client", "box developer", "box app"},
+		Entropy:  3.5, Filters: []Filter{mixed},
+	}, "BOX_CLIENT_SECRET", `box_|box client|box developer|box app`, `[A-Za-z0-9]{32}`, blend(32)),
 	token(Rule{
 		ID: "tm-calcom-api-key", Title: "Cal.com API key",
 		Reason:   "A Cal.com key that reads and changes appointments.",
@@ -37,6 +43,11 @@ var vendorsWork = []Rule{
 		Keywords: []string{"pk_"},
 		Pattern:  `pk_\d{6,9}_[A-Z0-9]{32}`,
 	}, text("p"+"k_"), digits(7), text("_"), upper(32)),
+	labelled(Rule{
+		ID: "tm-coda-api-token", Title: "Coda API token",
+		Reason:   "A Coda token that reads and changes documents.",
+		Keywords: []string{"coda_", "coda "},
+	}, "CODA_API_TOKEN", `coda_|coda `, uuidPattern, uuid{}),
 	token(Rule{
 		ID: "tm-contentful-management-token", Title: "Contentful management token",
 		Reason:   "A Contentful token that reads and changes content.",
@@ -115,6 +126,12 @@ var vendorsWork = []Rule{
 		Keywords: []string{"n8n_api_"},
 		Pattern:  `n8n_api_[0-9a-f]{60,200}`,
 	}, text("n8"+"n_api_"), hex(60)),
+	labelled(Rule{
+		ID: "tm-naver-client-secret", Title: "Naver client secret",
+		Reason:   "A Naver secret that signs an application in.",
+		Keywords: []string{"naver", "ncloud"},
+		Entropy:  4,
+	}, "NAVER_CLIENT_SECRET", `naver|ncloud`, `[A-Za-z0-9]{40}`, alnum(40)),
 	token(Rule{
 		ID: "tm-notion-token", Title: "Notion token",
 		Reason:   "A Notion token that reads and changes pages.",
@@ -190,6 +207,12 @@ var vendorsWork = []Rule{
 		Keywords: []string{"oauth:"},
 		Pattern:  `oauth:[a-z0-9]{30}`,
 	}, text("oa"+"uth:"), lower(30)),
+	token(Rule{
+		ID: "tm-twitter-bearer-token", Title: "Twitter bearer token",
+		Reason:   "A Twitter token that reads as an application at its owner's cost.",
+		Keywords: []string{"aaaaaaaaaaaaaaaaaaaa"},
+		Pattern:  `AAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%]{70,130}`, Alphabet: `\w%`,
+	}, text("AAAAAAAAAA"+"AAAAAAAAAA"), alnum(70)),
 	token(Rule{
 		ID: "tm-typeform-access-token", Title: "Typeform access token",
 		Reason:   "A Typeform token that reads forms and their answers.",

@@ -32,7 +32,12 @@ func Decode(t Text) (Text, bool) {
 // it, but not to what is before least.
 func (e *edit) whole(start, end, least int) (from, to int) {
 	const escape = 12
-	from, to = max(least, start-escape), min(len(e.src), end+escape)
+	from, to = start, end
+	for i := start - 1; i >= max(least, start-escape) && e.src[i] > ' '; i-- {
+		if c := e.src[i]; c == '%' || c == '\\' || c == '=' {
+			from = i
+		}
+	}
 	for from > least && sixBits[e.src[from-1]] != none {
 		from--
 	}
@@ -57,15 +62,26 @@ func (e *edit) decode(start, end int) {
 		for i < len(e.src) && sixBits[e.src[i]] != none {
 			i++
 		}
-		if i-run >= shortest && run >= e.done && !e.goesOn(i) {
-			e.run(run, i, 0)
+		if i-run >= shortest && run >= e.done && !e.partOfLonger(run, i) {
+			e.run(run, i)
 		}
 	}
 }
 
-// goesOn reports whether a run that ends at i goes on with a digit that is
-// escaped: then it is whole, and has its right phase, in the next layer.
-func (e *edit) goesOn(i int) bool {
-	return strings.HasPrefix(e.src[i:], "%2B") || strings.HasPrefix(e.src[i:], "%2F") ||
-		strings.HasPrefix(e.src[i:], "%2b") || strings.HasPrefix(e.src[i:], "%2f")
+// partOfLonger reports whether the digit before or after the run src[start:end]
+// is escaped: then the run is whole, and has its right phase, in the next layer.
+func (e *edit) partOfLonger(start, end int) bool {
+	if last := e.last(start); start > 0 && start == e.done && (last == '+' || last == '/') {
+		return true
+	}
+	if end == len(e.src) || e.src[end] != '%' && e.src[end] != '\\' {
+		return false
+	}
+	rest := strings.ToLower(e.src[end:min(len(e.src), end+6)])
+	for _, escape := range [...]string{"%2b", "%2f", "\\u002b", "\\u002f", "\\x2b", "\\x2f"} {
+		if strings.HasPrefix(rest, escape) {
+			return true
+		}
+	}
+	return false
 }

@@ -23,8 +23,8 @@ func edges(e *edit) {
 		for end < len(e.src) && e.src[end] == '_' {
 			end++
 		}
-		before := i > 0 && is(e.src[i-1], alnum)
-		after := end < len(e.src) && is(e.src[end], alnum)
+		before := i > 0 && is(e.src[i-1], token)
+		after := wordAt(e.src, end)
 		switch {
 		case after && !before && end-i <= 3:
 			open, length = i, end-i
@@ -37,6 +37,12 @@ func edges(e *edit) {
 		}
 		i = end
 	}
+}
+
+// wordAt reports whether a word begins at i or goes on there: punctuation is part
+// of it when a letter or digit follows.
+func wordAt(s string, i int) bool {
+	return i < len(s) && (is(s[i], word) || is(s[i], joiner) && i+1 < len(s) && is(s[i+1], alnum))
 }
 
 // emphasised reports whether src[start:end], after an opening mark at open, is

@@ -36,15 +36,21 @@ func join(e *edit) {
 func (e *edit) emphasis(i int) int {
 	const most = 6
 	j, stars := i, 0
-	for j < len(e.src) && (e.src[j] == '*' || e.src[j] == '`' || e.src[j] == '~') {
-		if e.src[j] == '*' {
+	for ; j < len(e.src); j++ {
+		if c := e.src[j]; c == '*' {
 			stars++
+		} else if c == '~' && j+1 < len(e.src) && e.src[j+1] == '~' {
+			j++
+		} else if c != '`' {
+			break
 		}
-		j++
 	}
-	// A long run hides something or draws a line, and one ~ is part of the word.
-	// Four stars are the end of something bold and the begin of another.
-	if j-i > most || stars > 4 || e.src[i:j] == "~" {
+	if j == i {
+		return i + 1 // one ~ is part of the word
+	}
+	// A long run hides something or draws a line. Four stars are the end of
+	// something bold and the begin of another.
+	if j-i > most || stars > 4 {
 		return j
 	}
 	if e.src[i:j] == "`" && j < len(e.src) {

@@ -8,7 +8,8 @@ package view
 //   - and underscores at the edges of words dropped, where they come in pairs,
 //   - and pairs of underscores inside words dropped,
 //   - and words joined over a line break, which drops its margin,
-//   - the same without the hyphen before the line break.
+//   - the same without the hyphen before the line break,
+//   - and words joined that were wrapped inside a cell of a table.
 //
 // Beyond the first, a reading can lose a secret that another one has.
 func Variants(t Text) []Text {
@@ -16,23 +17,30 @@ func Variants(t Text) []Text {
 		return nil
 	}
 	var made []Text
-	next := func(from Text, read func(*edit)) Text {
-		e := edit{src: from.s}
-		read(&e)
-		to, ok := e.text(from)
+	keep := func(to Text, ok bool) (Text, bool) {
 		if ok {
 			made = append(made, to)
 		}
-		return to
+		return to, ok
 	}
-	plain, ok := Normalise(t)
-	if ok {
-		made = append(made, plain)
+	next := func(from Text, read func(*edit)) (Text, bool) {
+		e := edit{src: from.s}
+		read(&e)
+		return keep(e.text(from))
 	}
-	joined := next(plain, join)
-	bare := next(joined, edges)
+	plain, _ := keep(Normalise(t))
+	joined, _ := next(plain, join)
+	bare, italic := next(joined, edges)
 	next(joined, middles)
 	next(bare, wraps)
 	next(bare, hyphens)
+	next(bare, columns)
+	if italic {
+		// An underscore at the end of a line may be the token's own, and an edge
+		// for as long as the lines are not one.
+		if whole, ok := next(joined, wraps); ok {
+			next(whole, edges)
+		}
+	}
 	return made
 }

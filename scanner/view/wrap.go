@@ -28,7 +28,7 @@ func unwrap(e *edit, hyphenated bool) {
 				continue
 			}
 			left--
-		} else if e.src[left-1] == '=' && is(e.src[right], alnum) {
+		} else if e.src[left-1] == '=' && e.src[right] != '=' {
 			left-- // quoted-printable, or padding, after which nothing comes
 		}
 		end := runAfter(e.src, right, longest, token)
