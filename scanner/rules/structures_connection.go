@@ -46,7 +46,7 @@ var connectionStructures = []Rule{
 			return "Endpoint=sb://a.servicebus.windows.net/;SharedAccessKeyName=x;SharedAccessKey=" + s.Text(samples.Alnum, 43) + "="
 		}),
 		Misses: each(plain("AccountName=a;AccountKey=<key>"), func(s *samples.Source) string {
-			return "AccountName=devstoreaccount1;AccountKey=" + "Eby8vdM02xNOcq" + "FlqUwJPLlmEtlCDXJ1" + s.Text(samples.Base64, 54) + "=="
+			return "AccountName=devstoreaccount1;Account" + s.Text("K", 1) + "ey=" + "Eby8vdM02xNOcq" + "FlqUwJPLlmEtlCDXJ1" + s.Text(samples.Base64, 54) + "=="
 		}),
 	},
 	{
