@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -21,4 +20,4 @@ var AfterSetting = Filter{Name: "after-setting-1", Keep: func(m Match) bool {
 // Statement keeps a password of a statement about a user.
 var Statement = Filter{Name: "statement-1", Keep: func(m Match) bool { return statement.MatchString(m.Line()) }}
 
-var statement = regexp.MustCompile(`(?i)\b(?:user|role|login|identified|grant|credential)\b`)
+var statement = expressionOf(`(?i)\b(?:user|role|login|identified|grant|credential)\b`)

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -22,13 +21,13 @@ var TokenLabel = Filter{Name: "token-label-1", Keep: func(m Match) bool {
 
 var (
 	// otherLabel is a label of what everybody may know.
-	otherLabel = regexp.MustCompile(`(?i)(?:public|pub|cache|primary|foreign|partition|sort|row|range|hash|object|s3|sort|index|group|host|map|dict|json|yaml|config|issue|ticket|project|idempotency|dedup\w*|routing|publishable|` +
+	otherLabel = expressionOf(`(?i)(?:public|pub|cache|primary|foreign|partition|sort|row|range|hash|object|s3|sort|index|group|host|map|dict|json|yaml|config|issue|ticket|project|idempotency|dedup\w*|routing|publishable|` +
 		`site|search[ -]only|client[ -]?side|gpg|pgp|signing[ _-]?key[ _-]?id|fingerprint|registry|ssh|host|public\w*|anon|continuation|next[ _-]?page|page|pagination|cursor|sync|resume|change|csrf|xsrf|nonce|etag|checksum|build|commit|revision|` +
 		`measurement|tracking|analytics|dsa|rsa|known_hosts|key[ _-]?id|secret[ _-]?(?:name|id|ref|path|arn|version)|monkey|turkey|donkey|keyboard|keyword|hotkey|store\.)[ _.-]?(?:api[ _.-]?)?(?:key|token|secret)?s?\W{0,12}(?:is\s)?\W{0,4}$`)
-	bareKey  = regexp.MustCompile(`^(?i)keys?\W`)
-	keyLabel = regexp.MustCompile(`(?i)(?:api|app|access|secret|private|encryption|encrypt|signing|sign|master|account|auth|service|license|storage|subscription|admin|deploy|session|client|shared|hmac|jwt|webhook|integration|unseal|read|write|activation|` +
+	bareKey  = expressionOf(`^(?i)keys?\W`)
+	keyLabel = expressionOf(`(?i)(?:api|app|access|secret|private|encryption|encrypt|signing|sign|master|account|auth|service|license|storage|subscription|admin|deploy|session|client|shared|hmac|jwt|webhook|integration|unseal|read|write|activation|` +
 		`crypt|cipher|aes|root|seal|recovery|security|server|maps|secure|consumer|ingest|vapid|fernet|salt|bot|oauth|merchant|instrumentation)[ _.-]?$`)
-	tail = regexp.MustCompile(`^[(]`)
+	tail = expressionOf(`^[(]`)
 )
 
 // NotDigest keeps what no digest is: its label or its line names no hash.

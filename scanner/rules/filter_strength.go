@@ -2,7 +2,6 @@ package rules
 
 import (
 	"math"
-	"regexp"
 	"strings"
 )
 
@@ -161,7 +160,7 @@ func isRandom(value string) bool {
 }
 
 // hashed is how a hash of a password begins, after the name of its user or alone.
-var hashed = regexp.MustCompile(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|2[aby]|[156y])\$|\{(?:S?SHA|SHA512)\})`)
+var hashed = expressionOf(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|2[aby]|[156y])\$|\{(?:S?SHA|SHA512)\})`)
 
 func strong(value string) bool {
 	if len(value) < 8 || len(value) > 120 || placeholder(value) || named(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
@@ -206,7 +205,7 @@ var StrongWord = Filter{Name: "strong-word-1", Keep: func(m Match) bool {
 }}
 
 // code is an expression rather than a value.
-var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
+var code = expressionOf(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
 
 // WeakPassword keeps a password that is easy to guess, but no word of a
 // sentence, no type and no stand-in without a digit.
