@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -10,7 +11,7 @@ var TokenLabel = Filter{Name: "token-label-1", Keep: func(m Match) bool {
 	before := m.Text[max(0, m.Start-48):m.Start]
 	before = before[strings.LastIndexByte(before, '\n')+1:]
 	label := before + m.Text[m.Start:m.SecretStart]
-	if strings.HasPrefix(m.Secret(), "pk.") || strings.HasPrefix(m.Secret(), "pk_") || otherLabel.MatchString(label) || tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)]) {
+	if strings.HasPrefix(m.Secret(), "pk.") || strings.HasPrefix(m.Secret(), "pk_") || isOther(label) || tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)]) {
 		return false
 	}
 	if bareKey.MatchString(m.Text[m.Start:m.SecretStart]) {
@@ -18,6 +19,19 @@ var TokenLabel = Filter{Name: "token-label-1", Keep: func(m Match) bool {
 	}
 	return true
 }}
+
+// isOther reports whether a label is one of something else. Most labels have
+// none of the words, which is quickly seen.
+func isOther(label string) bool {
+	lower := strings.ToLower(label)
+	return slices.ContainsFunc(otherWords, func(word string) bool { return strings.Contains(lower, word) }) && otherLabel.MatchString(label)
+}
+
+// otherWords has a piece of every word in otherLabel.
+var otherWords = strings.Fields(`pub cach primar foreign partition sort row rang hash object s3 index group host map dict json yaml config
+	issue ticket project idempot dedup routing site search client gpg pgp signing fingerprint regist ssh anon contin page pagi cursor sync
+	resum change csrf xsrf nonce etag checksum build commit revision measur track analyt dsa rsa known_ keyboard keyword hotkey monkey turkey donkey
+	id name ref path arn version store.`)
 
 var (
 	// otherLabel is a label of what everybody may know.
