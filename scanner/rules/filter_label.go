@@ -49,7 +49,7 @@ var (
 		`site|search[ -]only|client[ -]?side|gpg|pgp|signing[ _-]?key[ _-]?id|fingerprint|registry|ssh|host|public\w*|anon|continuation|next[ _-]?page|page|pagination|cursor|sync|resume|change|csrf|xsrf|nonce|etag|checksum|build|commit|revision|` +
 		`measurement|tracking|analytics|dsa|rsa|known_hosts|key[ _-]?id|secret[ _-]?(?:name|id|ref|path|arn|version)|monkey|turkey|donkey|keyboard|keyword|hotkey|store\.)[ _.-]?(?:api[ _.-]?)?(?:key|token|secret)?s?\W{0,12}(?:is\s)?\W{0,4}$`)
 	bareKey = expressionOf(`^(?i)keys?\W`)
-	tail = expressionOf(`^[(]`)
+	tail    = expressionOf(`^[(]`)
 )
 
 // NotDigest keeps what no digest is: its label or its line names no hash.
