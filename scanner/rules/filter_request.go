@@ -28,15 +28,18 @@ var UserPair = Filter{Name: "user-pair-1", Keep: func(m Match) bool {
 }}
 
 // KeyInArmour keeps armour with a key in it: at least 40 characters of base64
-// in pieces that are no words. An ellipsis, a template or a sentence is none.
+// in pieces that are no words. An ellipsis, a template or a sentence is none, and
+// what follows the first footer is another text, although gitleaks' pattern may
+// run on to a second one.
 var KeyInArmour = Filter{Name: "key-in-armour-1", Keep: func(m Match) bool {
-	inside := armourLine.ReplaceAllString(m.Secret(), " ")
+	inside, _, _ := strings.Cut(m.Secret(), "-----END")
+	inside = armourLine.ReplaceAllString(inside, " ")
 	inside = strings.NewReplacer(`\r`, " ", `\n`, " ").Replace(inside)
 	return keyBody(strings.Join(keyPiece.FindAllString(inside, -1), ""))
 }}
 
 var (
-	armourLine = regexp.MustCompile(`-{5}(?:BEGIN|END)[A-Z0-9 ]{0,60}-{0,5}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset)\s?:[^\n\\]{0,120}`)
+	armourLine = regexp.MustCompile(`-{5}BEGIN[A-Z0-9 ]{0,60}-{0,5}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset)\s?:[^\n\\]{0,120}`)
 	keyPiece   = regexp.MustCompile(`[A-Za-z0-9+/=_-]{16,}`)
 )
 
