@@ -2,7 +2,6 @@ package rules
 
 import (
 	stdbase64 "encoding/base64"
-	"regexp"
 	"strings"
 )
 
@@ -39,8 +38,8 @@ var KeyInArmour = Filter{Name: "key-in-armour-1", Keep: func(m Match) bool {
 }}
 
 var (
-	armourLine = regexp.MustCompile(`-{5}BEGIN[A-Z0-9 ]{0,60}-{0,5}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset)\s?:[^\n\\]{0,120}`)
-	keyPiece   = regexp.MustCompile(`[A-Za-z0-9+/=_-]{16,}`)
+	armourLine = expressionOf(`-{5}BEGIN[A-Z0-9 ]{0,60}-{0,5}|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset)\s?:[^\n\\]{0,120}`)
+	keyPiece   = expressionOf(`[A-Za-z0-9+/=_-]{16,}`)
 )
 
 // LastPart keeps an address whose last part is no stand-in.
@@ -53,4 +52,4 @@ var LastPart = Filter{Name: "last-part-1", Keep: func(m Match) bool {
 // repository: their addresses have a hash in them.
 var NotSource = Filter{Name: "not-source-1", Keep: func(m Match) bool { return !sourcePath.MatchString(m.Whole()) }}
 
-var sourcePath = regexp.MustCompile(`/(?:blob|tree|commits?|raw|blame|compare|releases|src)/`)
+var sourcePath = expressionOf(`/(?:blob|tree|commits?|raw|blame|compare|releases|src)/`)

@@ -10,7 +10,7 @@ var commandStructures = []Rule{
 		Keywords: []string{"curl ", "http ", "https "},
 		Pattern:  `(?i:\b(?:curl|https?) )(?:[^\n]{0,400}?\s)?(?:-u|--user|--proxy-user|-a|--auth|-U)(?:\s{0,2}|=)["']?[^\s:"'$<>\x60{}/-][^\s:"'<>\x60/]{0,80}:([^\s"'\x60<>]{6,120})`,
 		Filters:  []Filter{NotPlaceholder, NotWeak, Remote},
-		Hits:     each(with("curl -s -u bill:", " https://a.io"), with("curl --user 'bill:", "' https://a.io"), with("http -a bill:", " a.io")),
+		Hits:     each(with("curl -s -u bill:", " https://a.io"), with("cu"+"rl -k --user bill:", " https://a.io"), with("http -a bill:", " a.io")),
 		Misses:   each(plain("curl -u user:"+"password https://a.io"), plain("curl -u bill:$PASS https://a.io"), plain("docker run -u 1000:1000 curl")),
 	},
 	{

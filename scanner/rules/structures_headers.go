@@ -5,7 +5,7 @@ var headerStructures = []Rule{
 		ID: "tm-authorization-header", Tier: Block2, Title: "Authorization header",
 		Reason:   "The token of an Authorization header opens the interface that it is sent to.",
 		Keywords: []string{"authorization"},
-		Pattern:  `(?i)authorization["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?(?:(?:bearer|token|apikey|api-key|key|digest|splunk|genie-key|sso-key|oauth|jwt|bot|signature)\s{1,2}(?:token=)?)?["']?([\w.~+/=-]{16,1000})`,
+		Pattern:  `(?i)authorization["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?(?:(?:bearer|token|apikey|api-key|key|digest|splunk|genie-?key|sso-key|oauth|jwt|bot|signature)\s{1,2}(?:token=)?)?["']?([\w.~+/=-]{16,1000})`,
 		Filters:  []Filter{RandomOrUUID},
 		Hits:     each(holding("Authorization: Bearer ", ""), holding(`-H "authorization: token `, `"`), holding(`{"Authorization": "`, `"}`)),
 		Misses:   each(plain("Authorization: Bearer <token>"), plain("Authorization: Bearer $TOKEN"), plain("Authorization: Bearer mF_9"+".B5f-4.1JqM"), plain("authorization: authentication-and-rbac")),
