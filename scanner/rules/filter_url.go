@@ -85,10 +85,12 @@ var NotEmulator = Filter{Name: "not-emulator-1", Keep: func(m Match) bool {
 	return !strings.HasPrefix(m.Secret(), "Eby8vdM02xNOcq"+"FlqUwJPLlmEtlCDXJ1") && !strings.HasPrefix(m.Secret(), "C2y6yDjf5/R+ob"+"0N8A7Cgv30VRDJIWEHLM")
 }}
 
-// NotBadge keeps a parameter of anything but an image, whose address is made to
-// be shown.
-var NotBadge = Filter{Name: "not-badge-1", Keep: func(m Match) bool {
-	return !strings.HasSuffix(m.Text[max(0, m.Start-4):m.Start], ".svg")
+// NotBadge keeps a parameter of anything but an image or an embedded page, whose
+// addresses are made to be shown.
+var NotBadge = Filter{Name: "not-badge-2", Keep: func(m Match) bool {
+	before := m.Text[max(0, m.Start-200):m.Start]
+	address := before[strings.LastIndexAny(before, " \t\n\"'`(<>")+1:]
+	return !strings.HasSuffix(address, ".svg") && !strings.Contains(address, "/embed/")
 }}
 
 // NotOwnHost keeps a match that does not name this machine.

@@ -43,9 +43,9 @@ var headerStructures = []Rule{
 		Reason:   "A session cookie signs in as the person whose session it is.",
 		Keywords: []string{"cookie"},
 		Pattern:  `(?i)cookie["']?\s{0,2}[:=,]?\s{0,2}["']?[^\n]{0,200}?\b[\w.-]{0,20}(?:sess|sid|auth|token|jwt|login|remember)[\w.-]{0,24}=([\w%.+/=~:-]{20,1000})`,
-		Filters:  []Filter{Random},
+		Filters:  []Filter{Random, NotCSRF},
 		Hits:     each(holding("Cookie: theme=dark; sessionid=", "; x=1"), holding("Set-Cookie: auth_token=", "; HttpOnly")),
-		Misses:   each(plain("Cookie: sessionid=<session>"), plain("Cookie: session=abc123"), plain("Set-Cookie: theme=dark")),
+		Misses:   each(plain("Cookie: sessionid=<session>"), plain("Cookie: session=abc123"), plain("Set-Cookie: theme=dark"), holding("Set-Cookie: csrf-token=", "; Path=/")),
 	},
 }
 
