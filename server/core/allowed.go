@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -14,10 +15,11 @@ import (
 // and reasons are words of ours. A line of another generation says nothing: what
 // was reviewed was what other rules meant.
 
-// generationOf returns the first part of the name of a rule set.
+// generationOf returns the first part of the name of a rule set, "0" for rules
+// without a name.
 func generationOf(rules string) string {
 	generation, _, _ := strings.Cut(rules, "-")
-	return generation
+	return cmp.Or(generation, "0")
 }
 
 func (c *Core) generation() string { return generationOf(c.o.Rules()) }
