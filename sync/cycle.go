@@ -51,7 +51,7 @@ type cycle struct {
 	raced    bool                     // a race was lost; wait a moment after the commit
 	touched  map[api.Key]bool
 	anew     bool // the rules differ from those of the memory: all is judged again
-	unread   bool // a file could not be judged, and there is no sign of that
+	unread   bool // a file could not be read, and so not be judged
 	again    bool // something moved meanwhile: another cycle is needed
 	unstable bool // a file was being written
 	tally    Tally

@@ -75,13 +75,36 @@ func (c *Core) unjudged(key api.Key) {
 	}
 }
 
-// judgedAll records the rules at the end of a whole cycle in which nothing was
-// left out.
+// passed remembers that a text was found clean on its way: it need not be judged
+// again where it arrived.
+func (c *Core) passed(key api.Key, sum api.Checksum) {
+	if c.cycle.anew {
+		c.judged[key] = sum
+	}
+}
+
+// judgedAll records the rules at the end of a whole cycle, once every text that
+// both sides have was judged by them. What is still being written may be such a
+// text; what only one side has is judged before it travels.
 func (c *Core) judgedAll() {
 	cy := c.cycle
-	if cy.anew && !cy.again && !cy.unread && !cy.mode.NoPull && !cy.mode.NoPush {
-		cy.record.Rules = c.rules
+	if !cy.anew || cy.unstable || cy.unread || cy.mode.NoPull || cy.mode.NoPush {
+		return
 	}
+	for key, file := range cy.local {
+		if file.Sum == c.view.Sums[key] && c.judged[key] != file.Sum && c.baseOf(key).Bad != file.Sum {
+			return
+		}
+	}
+	cy.record.Rules = c.rules
+}
+
+// baseOf is the base of a key with what the cycle has still to record.
+func (c *Core) baseOf(key api.Key) api.Base {
+	if base, changed := c.cycle.record.Bases[key]; changed {
+		return base
+	}
+	return c.memory.Bases[key]
 }
 
 // sortOut parts what holds a text from what a person let pass, rule to reason.

@@ -159,6 +159,7 @@ func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 		c.carry(now, key, f, action)
 		return
 	}
+	c.passed(key, entry.Sum)
 	install.Placements = append(install.Placements, placement)
 }
 

@@ -123,6 +123,7 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 	case Nothing, Agree:
 		c.rechecked(now, key, f, holding)
 	case Push:
+		c.passed(key, f.Local)
 		cy.outgoing = append(cy.outgoing, api.Outgoing{
 			Key: key, Content: file.Loaded.Content, Sum: f.Local, Expect: f.Remote.String(), Allowed: allowed,
 		})

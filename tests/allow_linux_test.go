@@ -18,6 +18,7 @@ func (m *machine) person(code int, typed string, args ...string) string {
 	if got := exitOf(m.t, m.onTerminal(term, args...)); got != code {
 		m.t.Errorf("%q with %q: exit code %d, want %d\n%s", args, typed, got, code, term.shown())
 	}
+	term.awaitMatch(`(hint: |allowed  |already|not allowed: )[^\n]*\n`) // the terminal may show it a moment later
 	return term.shown()
 }
 

@@ -70,6 +70,9 @@ func errorText(err error) string {
 func fixFor(h teamsync.Held) string {
 	switch h.Reason {
 	case api.HeldSecret:
+		if h.Line == 0 && h.Rule != "" {
+			return "rename the file: the secret is in its name; rotate it if it was ever shared"
+		}
 		if h.OnServer {
 			return fmt.Sprintf("it is on the server already: rotate it, then teammemd scrub %s:%d", h.Path, max(1, h.Line))
 		}
