@@ -78,6 +78,10 @@ cross: ## build for every system that we ship to
 bench: ## benchmarks; BENCH=regexp chooses
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+.PHONY: scan-precision
+scan-precision: ## false alarms and speed of the scanner on real Markdown; DIRS="a b" adds folders, LIST=1 names what blocks
+	go run ./tests/scanprecision $(if $(LIST),-list) $(DIRS)
+
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME
 	@grep -rEo --include='*_test.go' '^func Fuzz\w+' . | while IFS=: read -r file func; do \
@@ -116,7 +120,7 @@ clean:
 
 .PHONY: help
 help:
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: $(SKIPCHECK)
 $(SKIPCHECK):

@@ -78,13 +78,6 @@ func TestIgnoreFilesDoNotAllow(t *testing.T) {
 	}
 }
 
-func TestNoExceptionDependsOnAPlace(t *testing.T) {
-	global, placed, err := scanner.Exceptions()
-	if err != nil || global != 0 || placed != 0 {
-		t.Errorf("%d global exceptions and %d with a place, %v; want none", global, placed, err)
-	}
-}
-
 func TestEncodedSecretsAreFound(t *testing.T) {
 	percent := func(value string) string {
 		var encoded strings.Builder

@@ -1,11 +1,6 @@
 package scanner
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/teammem/teammemd/scanner/rules"
-)
+import "github.com/teammem/teammemd/scanner/rules"
 
 // Tier says how sure a rule is, and so who may let a finding pass.
 type Tier = rules.Tier
@@ -39,24 +34,9 @@ type Finding struct {
 	InName bool
 
 	start int
+	vague bool // of a rule that knows no kind of secret
 }
 
 // Span returns the half-open range of bytes of the finding, in the text or,
 // when InName is set, in the name.
 func (f Finding) Span() (start, end int) { return f.start, f.start + f.Length }
-
-// tidy sorts findings by place and rule, and keeps the longest of those that
-// share both.
-func tidy(findings []Finding) []Finding {
-	slices.SortFunc(findings, func(a, b Finding) int {
-		return cmp.Or(
-			cmp.Compare(a.Line, b.Line),
-			cmp.Compare(a.Column, b.Column),
-			cmp.Compare(a.Rule, b.Rule),
-			cmp.Compare(b.Length, a.Length),
-		)
-	})
-	return slices.CompactFunc(findings, func(a, b Finding) bool {
-		return a.InName == b.InName && a.start == b.start && a.Rule == b.Rule
-	})
-}

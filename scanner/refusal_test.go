@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
+	"time"
 
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/scanner/samples"
@@ -49,7 +49,7 @@ func TestLargestTextIsScanned(t *testing.T) {
 
 func TestPanicIsARefusal(t *testing.T) {
 	value := sample(t, "github-pat")
-	s := scanner.New(scanner.Options{}).WithDetector(func(_ context.Context, text string) bool {
+	s := scanner.New(scanner.Options{}).WithLook(func(_ context.Context, text string) bool {
 		if strings.Contains(text, "boom") {
 			panic("cannot read " + text)
 		}
@@ -68,59 +68,44 @@ func TestPanicIsARefusal(t *testing.T) {
 	}
 }
 
-// stuck hangs on texts with the word "hang" until release is closed.
-func stuck(options scanner.Options) (s *scanner.Scanner, release chan struct{}) {
-	release = make(chan struct{})
-	return scanner.New(options).WithDetector(func(_ context.Context, text string) bool {
-		if strings.Contains(text, "hang") {
-			<-release
-		}
-		return true
-	}), release
-}
-
-func TestDeadlineBoundsTheCaller(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, release := stuck(scanner.Options{})
-		_, err := s.Scan(t.Context(), "a.md", "hang")
-		var refusal *scanner.Refusal
-		if !errors.As(err, &refusal) || refusal.Reason != scanner.Unreadable {
-			t.Errorf("got %v, want a refusal as unreadable", err)
-		}
-		close(release)
-	})
-}
-
-func TestPartialAnswerIsARefusal(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	s := scanner.New(scanner.Options{}).WithDetector(func(context.Context, string) bool {
-		cancel() // the detector then leaves out the rules that are left, silently
-		return true
-	})
-	findings, err := s.Answer(ctx, sample(t, "github-pat"))
+// TestDeadlineInterrupts scans a text that takes far longer than its deadline:
+// every line has to be looked at by a rule, and is none of its tokens.
+func TestDeadlineInterrupts(t *testing.T) {
+	value := sample(t, "github-pat")
+	line := value[:len(value)-1] + "\n"
+	text := strings.Repeat(line, 64<<20/len(line))
+	s := scanner.New(scanner.Options{MaxBytes: len(text), Deadline: 50 * time.Millisecond})
+	if err := s.Canary(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	_, err := s.Scan(t.Context(), "a.md", text)
 	var refusal *scanner.Refusal
-	if !errors.As(err, &refusal) || refusal.Reason != scanner.Unreadable || findings != nil {
-		t.Errorf("got %d findings and %v, want a refusal as unreadable", len(findings), err)
+	if !errors.As(err, &refusal) || refusal.Reason != scanner.Unreadable {
+		t.Errorf("got %v, want a refusal as unreadable", err)
+	}
+	// Checking 64 MiB for UTF-8 is no part of the deadline.
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("the caller was let go after %v", took)
 	}
 }
 
-func TestStuckWorkersAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, release := stuck(scanner.Options{Workers: 2})
-		for range 2 {
-			if _, err := s.Scan(t.Context(), "a.md", "hang"); err == nil {
-				t.Error("a stuck scan gave an answer")
-			}
+func TestPartialAnswerIsNone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := scanner.New(scanner.Options{})
+	if err := s.Canary(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.WithLook(func(_ context.Context, text string) bool {
+		if strings.Contains(text, "leave") {
+			cancel()
 		}
-		if _, err := s.Scan(t.Context(), "a.md", "clean"); !errors.Is(err, scanner.ErrBusy) {
-			t.Errorf("with all workers stuck: %v, want ErrBusy", err)
-		}
-		close(release)
-		synctest.Wait()
-		if _, err := s.Scan(t.Context(), "a.md", "clean"); err != nil {
-			t.Errorf("after they ended: %v", err)
-		}
+		return true
 	})
+	findings, err := s.Scan(ctx, "a.md", "leave "+sample(t, "github-pat"))
+	if !errors.Is(err, context.Canceled) || findings != nil {
+		t.Errorf("got %d findings and %v, want the error of the context alone", len(findings), err)
+	}
 }
 
 func TestCancelledScanIsNoVerdict(t *testing.T) {
@@ -135,7 +120,7 @@ func TestCancelledScanIsNoVerdict(t *testing.T) {
 
 func TestFailedSelfTestStopsEverything(t *testing.T) {
 	blind := true
-	s := scanner.New(scanner.Options{}).WithDetector(func(context.Context, string) bool { return !blind })
+	s := scanner.New(scanner.Options{}).WithLook(func(context.Context, string) bool { return !blind })
 	_, err := s.Scan(t.Context(), "a.md", "clean")
 	if !errors.Is(err, scanner.ErrSelfTest) {
 		t.Fatalf("a blind scanner answered: %v", err)
@@ -153,7 +138,7 @@ func TestFailedSelfTestStopsEverything(t *testing.T) {
 
 func TestOneMissingFamilyStopsEverything(t *testing.T) {
 	missing := sample(t, "gitlab-pat")
-	s := scanner.New(scanner.Options{}).WithDetector(func(_ context.Context, text string) bool {
+	s := scanner.New(scanner.Options{}).WithLook(func(_ context.Context, text string) bool {
 		return !strings.Contains(text, missing)
 	})
 	if err := s.Canary(t.Context()); !errors.Is(err, scanner.ErrSelfTest) {

@@ -99,7 +99,7 @@ type outcome struct {
 }
 
 // traces are what a program prints that lost control of itself.
-var traces = regexp.MustCompile(`(?m)^(panic: |fatal error: |goroutine \d+ \[)`)
+var traces = regexp.MustCompile(`(?m)^(panic: |fatal error: |SIG[A-Z]+: |goroutine \d+ .*\[)`)
 
 // run runs the program in the machine's work directory until it ends.
 func (m *machine) run(args ...string) outcome {

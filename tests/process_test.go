@@ -25,6 +25,7 @@ type process struct {
 	stdout, stderr string // files
 	done           chan struct{}
 	killed         bool
+	crashed        bool
 }
 
 // start starts the program and returns at once.
@@ -75,7 +76,7 @@ func (p *process) cleanup() {
 			p.t.Errorf("%q: exit code %d at the end\n%s", p.cmd.Args[1:], code, p.talk())
 		}
 	}
-	if text := p.talk(); traces.MatchString(text) {
+	if text := p.talk(); !p.crashed && traces.MatchString(text) {
 		p.t.Errorf("%q lost control of itself:\n%s", p.cmd.Args[1:], text)
 	}
 }
@@ -111,6 +112,16 @@ func (p *process) kill() {
 	p.killed = true
 	p.signal(os.Kill)
 	p.wait()
+}
+
+// crash ends the process by a signal on which the Go runtime tells all that it
+// knows, and returns what it told.
+func (p *process) crash(s os.Signal) string {
+	p.t.Helper()
+	p.killed, p.crashed = true, true
+	p.signal(s)
+	p.wait()
+	return p.talk()
 }
 
 // wait returns the exit code of a process that is about to end.

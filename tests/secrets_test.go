@@ -3,6 +3,7 @@ package tests
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -51,7 +52,7 @@ func plantAll(t *testing.T, seed uint64) []planted {
 }
 
 // needles are the forms of a planted value that must be found nowhere: its
-// lines, and their base64 wherever it may begin.
+// lines, their base64 wherever it may begin, their hexadecimal and percent forms.
 func needles(value string) map[string][]byte {
 	forms := make(map[string][]byte)
 	for i, line := range strings.Split(value, "\n") {
@@ -59,12 +60,22 @@ func needles(value string) map[string][]byte {
 			continue // the armour is no secret
 		}
 		forms[fmt.Sprintf("line %d", i+1)] = []byte(line)
+		for style, digits := range map[string]string{"small": "%02x", "capital": "%02X"} {
+			var hexed, percent strings.Builder
+			for _, b := range []byte(line) {
+				fmt.Fprintf(&hexed, digits, b)
+				fmt.Fprintf(&percent, "%%"+digits, b)
+			}
+			forms[fmt.Sprintf("%s hex of line %d", style, i+1)] = []byte(hexed.String())
+			forms[fmt.Sprintf("%s percent of line %d", style, i+1)] = []byte(percent.String())
+		}
 		for shift := range 3 {
 			padded := append(make([]byte, shift), line...)
 			coded := []byte(base64.StdEncoding.EncodeToString(padded))
 			// The first and the last group depend on what stands beside the value.
 			if inner := coded[4 : len(coded)-4]; len(inner) >= 16 {
 				forms[fmt.Sprintf("base64 of line %d, shifted by %d", i+1, shift)] = inner
+				forms[fmt.Sprintf("base64 for addresses of line %d, shifted by %d", i+1, shift)] = bytes.ReplaceAll(bytes.ReplaceAll(inner, []byte("+"), []byte("-")), []byte("/"), []byte("_"))
 			}
 		}
 	}
@@ -380,12 +391,14 @@ func TestNeedles(t *testing.T) {
 	t.Parallel()
 	value := strings.Repeat("Ab3", 12)
 	forms := needles(value)
-	if len(forms) != 4 {
-		t.Fatalf("%d forms, want 4", len(forms))
+	if len(forms) != 11 {
+		t.Fatalf("%d forms, want 11", len(forms))
 	}
 	for _, text := range []string{
 		"x" + value + "y", base64.StdEncoding.EncodeToString([]byte("12" + value + "3")),
 		base64.StdEncoding.EncodeToString([]byte("1" + value)), base64.StdEncoding.EncodeToString([]byte(value)),
+		"x" + hex.EncodeToString([]byte(value)), "x" + strings.ToUpper(hex.EncodeToString([]byte(value))), "a=" + percentOf(value), strings.ToLower(percentOf(value)),
+		base64.RawURLEncoding.EncodeToString([]byte("??>" + value)),
 	} {
 		found := false
 		for _, needle := range forms {

@@ -97,7 +97,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		err = errInterrupted
 	}
-	return api.WorseExit(a.code, a.fail(err))
+	return api.WorseExit(a.code, a.fail(ctx, args, err))
 }
 
 var errInterrupted = errors.New("interrupted; what was not finished is done next time")
@@ -204,7 +204,7 @@ func withHint(err error, format string, args ...any) error {
 }
 
 // fail tells the user about err and returns the exit code.
-func (a *app) fail(err error) int {
+func (a *app) fail(ctx context.Context, typed []string, err error) int {
 	code := api.ExitCode(err)
 	var hint interface{ Hint() string }
 	text := ""
@@ -212,7 +212,8 @@ func (a *app) fail(err error) int {
 		text = hint.Hint()
 	}
 	// The sentinel's name in front of a usage error tells a person nothing.
-	message := strings.TrimPrefix(oneLine(err.Error()), api.ErrUsage.Error()+": ")
+	message := repeatable(ctx, typed, strings.TrimPrefix(oneLine(err.Error()), api.ErrUsage.Error()+": "))
+	text = repeatable(ctx, typed, text)
 	if a.json {
 		_ = a.printJSON(map[string]any{"schema": schema, "error": map[string]any{"message": message, "hint": text, "code": code}})
 	}

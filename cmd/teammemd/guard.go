@@ -56,7 +56,7 @@ func (g *guard) Check(ctx context.Context, key api.Key, content string, vouched 
 	if len(found) == 0 {
 		return nil, nil
 	}
-	out := translate(key.String(), found)
+	out := translate(key.String(), content, found)
 	pass := g.passes(ctx, key, content, vouched)
 	for i, f := range found {
 		out[i].Allowed = pass(f)

@@ -36,6 +36,9 @@ func (a *app) history(ctx context.Context, file string, limit int) error {
 	if err != nil {
 		return err
 	}
+	if err := askable(ctx, key); err != nil {
+		return err
+	}
 	client, err := m.dial(root)
 	if err != nil {
 		return err
@@ -104,6 +107,9 @@ func (a *app) restore(ctx context.Context, arg string) error {
 	}
 	root, key, err := m.keyOf(file)
 	if err != nil {
+		return err
+	}
+	if err := askable(ctx, key); err != nil {
 		return err
 	}
 	client, err := m.dial(root)

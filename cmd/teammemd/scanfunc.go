@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/planted"
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/server/core"
 )
@@ -25,15 +26,19 @@ func findings(ctx context.Context, sc *scanner.Scanner, key, text string) ([]api
 	if err != nil {
 		return nil, err
 	}
-	return translate(key, found), nil
+	return translate(key, text, found), nil
 }
 
 // translate puts findings into the words of the protocol, by their order. The key
 // of a finding is fit to be shown: what was found in the name itself is masked.
-func translate(key string, found []scanner.Finding) []api.Finding {
+func translate(key, text string, found []scanner.Finding) []api.Finding {
 	name := scanner.MaskName(key, found)
 	var out []api.Finding
 	for _, f := range found {
+		if planted.In(planted.LeakyError) && !f.InName {
+			start, end := f.Span()
+			f.Reason += " It is " + text[start:end] + "."
+		}
 		out = append(out, api.Finding{
 			Key: name, Line: f.Line, Column: f.Column,
 			Rule: f.Rule, Tier: string(f.Tier), Reason: f.Reason,

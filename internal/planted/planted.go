@@ -73,6 +73,11 @@ const (
 	Rewrites Bug = "rewrites"
 	// NoMaxWait: constant writing delays a push for ever.
 	NoMaxWait Bug = "no-max-wait"
+	// LeakyLog: a line of the log, at its loudest, has the text in which a secret
+	// was found.
+	LeakyLog Bug = "leaky-log"
+	// LeakyError: the reason of a finding quotes what was found.
+	LeakyError Bug = "leaky-error"
 )
 
 // Bugs lists all of them.
@@ -81,5 +86,6 @@ func Bugs() []Bug {
 		OverflowIgnored, NotRearmed, NoPrecondition, StateFirst, RenameOver, OtherBuffer, SignedOutDrops, CopyInTree,
 		PullFirst, AbsenceDeletes, UnknownDropped, TornRead, NoFsync, LooseBase, StateNotDurable, TombIgnored, BackupAccepted,
 		VerdictBlocks, BatchUnbounded, GivesUp, EmptySent, NotFoundIsEmpty, FalseInSync, StaleStatus, Rewrites, NoMaxWait,
+		LeakyLog, LeakyError,
 	}
 }

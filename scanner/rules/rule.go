@@ -33,6 +33,9 @@ type Rule struct {
 	// Reason is one sentence on what the secret opens, such as "A Groq key that
 	// can spend money." What to do about it is added for all rules alike.
 	Reason string
+	// Vague says that the rule knows no kind of secret, only that something looks
+	// like one. A finding of it gives way to one of a rule that knows more.
+	Vague bool
 	// Keywords are in lower case. A text without any of them, whatever the case,
 	// has no match, and neither has a part of a text: every match of Pattern
 	// holds one.
@@ -45,6 +48,9 @@ type Rule struct {
 	// punctuation that no letter or digit follows. Pattern is then the secret
 	// alone, without boundaries and without capturing groups.
 	Alphabet string
+	// Reach bounds how far after its beginning a match of a pattern without an
+	// upper bound is looked for, in bytes. 0 is 4096.
+	Reach int
 	// Group is the capturing group that is the secret. 0 is the first one that
 	// took part in the match, or the whole match where there is none.
 	Group int

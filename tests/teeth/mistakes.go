@@ -122,4 +122,10 @@ var mistakes = []mistake{
 	{planted.NoMaxWait, "a file that is written all the time is never sent", []guard{
 		{watch, "Debounce"}, {watch, "ConstantWritesMeetTheMaximum"},
 	}},
+	{planted.LeakyLog, "the log of who asks for more of it has a secret in it", []guard{
+		{whole, "NothingLeaks$"}, {whole, "SecretsStayHere"},
+	}},
+	{planted.LeakyError, "a secret is told in the refusal, to the screen and back over the wire", []guard{
+		{whole, "NothingLeaks$"}, {whole, "ServerStopsSecrets$"},
+	}},
 }

@@ -1,0 +1,125 @@
+package match
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/teammem/teammemd/scanner/pattern"
+	"github.com/teammem/teammemd/scanner/rules"
+)
+
+// how says where a rule's expression looks.
+type how uint8
+
+const (
+	// anchored: the distance from a match's beginning to its keyword is known.
+	anchored how = iota
+	// windowed: every match holds a keyword and has an upper bound, or no white
+	// space.
+	windowed
+	// whole: a keyword anywhere means that the whole text is searched.
+	whole
+)
+
+const (
+	// margin is more than what a boundary before or after a secret takes.
+	margin = 16
+	// defaultReach bounds a match without an upper bound, in bytes.
+	defaultReach = 4096
+)
+
+// rule is a rule with what its pattern says about its matches. What costs time
+// is made when the first keyword is met.
+type rule struct {
+	rules.Rule
+
+	once     sync.Once
+	err      error
+	regex    *regexp.Regexp
+	how      how
+	offset   int // anchored: bytes from the beginning to the keyword
+	least    int // bytes of a match, boundaries not counted
+	most     int // the same, pattern.Unbounded for none
+	solid    bool
+	allowed  *pattern.Set // what a match may consist of
+	label    *label       // nil: the rule has no label before its secret
+	useless  map[string]bool
+	keywords []int32
+}
+
+// ready reads the pattern once.
+func (r *rule) ready() error {
+	r.once.Do(func() {
+		if r.err = r.read(); r.err != nil {
+			r.err = fmt.Errorf("rule %s: %w", r.ID, r.err)
+		}
+	})
+	return r.err
+}
+
+func (r *rule) read() error {
+	parsed, err := pattern.Parse(r.Pattern)
+	if err != nil {
+		return err
+	}
+	r.least, r.most = parsed.Bounds()
+	r.solid = parsed.Solid()
+	r.allowed = parsed.Characters()
+	if r.Reach == 0 {
+		r.Reach = defaultReach
+	}
+	begin := ""
+	offset, fixed := parsed.Offset(r.Keywords)
+	switch {
+	case fixed:
+		r.how, r.offset, begin = anchored, offset, `\A`
+		r.label = labelOf(r.Rule, parsed)
+		r.useless = idle(r.Keywords, parsed, offset)
+	case parsed.Holds(r.Keywords) && (r.most != pattern.Unbounded || r.solid):
+		r.how = windowed
+	default:
+		r.how = whole
+	}
+	expression := begin + "(?:" + r.Pattern + ")"
+	if r.Alphabet != "" {
+		expression = begin + "(" + r.Pattern + ")" + rules.Terminator(r.Alphabet)
+		r.Group = 1
+	}
+	r.regex, err = regexp.Compile(expression)
+	return err
+}
+
+// idle are the keywords that no match can begin with: others of the rule do.
+func idle(keywords []string, parsed pattern.Pattern, offset int) map[string]bool {
+	if offset > 0 {
+		return nil
+	}
+	out := make(map[string]bool)
+	begins := parsed.Begins()
+	for _, word := range keywords {
+		if !slices.ContainsFunc(begins, func(b string) bool { return strings.HasPrefix(b, word) }) {
+			out[word] = true
+		}
+	}
+	return out
+}
+
+// span returns where the secret is in a match of the expression, whose groups
+// are in loc.
+func (r *rule) span(loc []int) (start, end int) {
+	if r.Group > 0 {
+		if 2*r.Group+1 < len(loc) && loc[2*r.Group] >= 0 {
+			return loc[2*r.Group], loc[2*r.Group+1]
+		}
+		return loc[0], loc[1]
+	}
+	for i := 2; i+1 < len(loc); i += 2 {
+		if loc[i] >= 0 && loc[i+1] > loc[i] {
+			return loc[i], loc[i+1]
+		}
+	}
+	return loc[0], loc[1]
+}

@@ -1,0 +1,307 @@
+package match
+
+import (
+	"github.com/teammem/teammemd/scanner/pattern"
+	"github.com/teammem/teammemd/scanner/rules"
+)
+
+// search is the state of one search. It is used again by later ones.
+type search struct {
+	m *Matcher
+	Request
+	hits    []Hit
+	err     error
+	steps   int
+	stopped bool
+
+	ends     []int    // by rule: where its last hit ended
+	warnings []int    // by rule: matches of those that only warn
+	windows  [][]span // by rule
+	queued   []int32  // rules with windows, in the order of their first
+	wholes   []int32  // rules that search the whole text
+}
+
+type span struct{ start, end int }
+
+func (m *Matcher) newSearch() *search {
+	return &search{m: m, ends: make([]int, len(m.rules)), warnings: make([]int, len(m.rules)), windows: make([][]span, len(m.rules))}
+}
+
+func (s *search) begin(r Request) {
+	s.Request, s.hits, s.err, s.steps, s.stopped = r, s.hits[:0], nil, 0, false
+	clear(s.ends)
+	clear(s.warnings)
+}
+
+// end forgets the text.
+func (s *search) end() {
+	s.Request = Request{}
+	for _, i := range s.queued {
+		s.windows[i] = s.windows[i][:0]
+	}
+	s.queued, s.wholes = s.queued[:0], s.wholes[:0]
+}
+
+// all does the search and reports whether it came to its end.
+func (s *search) all() bool {
+	if !s.pass() {
+		return false
+	}
+	for _, i := range s.queued {
+		for _, w := range merged(s.windows[i]) {
+			s.window(int(i), w)
+			if s.halt() {
+				return false
+			}
+		}
+	}
+	for _, i := range s.wholes {
+		if !s.whole(int(i)) {
+			return false
+		}
+	}
+	return s.err == nil
+}
+
+// whole looks for the matches of a rule everywhere: of one whose matches hold
+// no white space, in the words that are long enough.
+func (s *search) whole(i int) bool {
+	r := &s.m.rules[i]
+	if !r.solid {
+		s.window(i, span{0, len(s.Text)})
+		return !s.halt()
+	}
+	for at := 0; at < len(s.Text); at++ {
+		from := at
+		at = s.ending(at, len(s.Text))
+		if at-from >= r.least {
+			s.window(i, span{max(0, from-1), min(len(s.Text), at+margin)})
+			if s.halt() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// halt asks whether the search is to stop.
+func (s *search) halt() bool {
+	if !s.stopped && s.Stop != nil && s.Stop() {
+		s.stopped = true
+	}
+	return s.stopped || s.err != nil
+}
+
+const (
+	// stretch is how many bytes the automaton reads between two questions
+	// whether to stop.
+	stretch = 64 << 10
+	// mostWarnings bounds the matches of a rule that only warns: in one text
+	// nobody reads more, and their filters are the slowest.
+	mostWarnings = 1000
+	// around is how far from a part that was not searched yet a keyword can
+	// stand. A secret that is longer is found by what it holds of the part.
+	around = 4096
+)
+
+// pass lets the automaton read the text, or the parts that are asked for.
+func (s *search) pass() bool {
+	if s.Within == nil {
+		return s.read(0, len(s.Text))
+	}
+	read := 0
+	for from := 0; ; {
+		start, end, ok := s.Within.NextTouched(from)
+		if !ok {
+			return true
+		}
+		if !s.read(max(read, start-around), min(len(s.Text), end+around)) {
+			return false
+		}
+		read = min(len(s.Text), end+around)
+		from = max(end, from+1)
+		if from >= len(s.Text) {
+			return true
+		}
+	}
+}
+
+// read reads text[from:to] in portions. A keyword over a seam is read twice
+// rather than not at all.
+func (s *search) read(from, to int) bool {
+	const longest = 64
+	for from < to {
+		end := min(to, from+stretch)
+		if !s.m.keywords.run(s.Text, max(0, from-longest), end, s.meet) || s.halt() {
+			return false
+		}
+		from = end
+	}
+	return true
+}
+
+// meet looks at the rules of a keyword.
+func (s *search) meet(keyword int32, start int) bool {
+	for _, i := range s.m.of[keyword] {
+		r := &s.m.rules[i]
+		if s.err = r.ready(); s.err != nil {
+			return false
+		}
+		switch r.how {
+		case anchored:
+			if !r.useless[s.m.words[keyword]] {
+				s.anchor(int(i), r, start-r.offset)
+			}
+		case windowed:
+			s.enqueue(i, r, start, start+len(s.m.words[keyword]))
+		case whole:
+			if s.ends[i] == 0 {
+				s.ends[i] = -1
+				s.wholes = append(s.wholes, i)
+			}
+		}
+	}
+	const often = 512
+	if s.steps++; s.steps%often == 0 {
+		return !s.halt()
+	}
+	return true
+}
+
+// anchor looks for a match that begins at one place.
+func (s *search) anchor(i int, r *rule, at int) {
+	if at < 0 || at < s.ends[i] || !s.likely(r, at) {
+		return
+	}
+	end := at + r.Reach
+	if r.most != pattern.Unbounded {
+		end = at + r.most + margin
+	}
+	loc := r.regex.FindStringSubmatchIndex(s.Text[at:min(end, len(s.Text))])
+	if loc != nil {
+		s.judge(i, r, at, loc)
+	}
+}
+
+// likely reports whether a match can begin at a place, by its first characters.
+func (s *search) likely(r *rule, at int) bool {
+	if at+r.least > len(s.Text) || r.Alphabet != "" && at > 0 && isAlnum(s.Text[at-1]) {
+		return false
+	}
+	if r.solid {
+		for i := at; i < at+r.least; i++ {
+			if c := s.Text[i]; c < 0x80 && !r.allowed[c] {
+				return false
+			}
+		}
+	}
+	return r.label == nil || r.label.fits(s.Text, at)
+}
+
+// enqueue notes that a rule is to look around a keyword.
+func (s *search) enqueue(i int32, r *rule, start, end int) {
+	reach := r.most
+	if reach == pattern.Unbounded {
+		reach = r.Reach
+	}
+	from, to := max(0, start-reach-margin), min(len(s.Text), end+reach+margin)
+	if r.solid {
+		from, to = s.solid(start, from), s.ending(end, to)
+		if to-from < r.least {
+			return
+		}
+		from, to = max(0, from-margin), min(len(s.Text), to+margin)
+	}
+	if len(s.windows[i]) == 0 {
+		s.queued = append(s.queued, i)
+	}
+	s.windows[i] = append(s.windows[i], span{from, to})
+}
+
+// solid returns where the run without white space that ends at start begins,
+// not before from.
+func (s *search) solid(start, from int) int {
+	for start > from && !isSpace(s.Text[start-1]) {
+		start--
+	}
+	return start
+}
+
+// ending returns where the run without white space that begins at end ends, not
+// after to.
+func (s *search) ending(end, to int) int {
+	for end < to && !isSpace(s.Text[end]) {
+		end++
+	}
+	return end
+}
+
+// merged joins windows that overlap. They are sorted by the keywords' ends, and
+// so nearly by their own beginnings.
+func merged(windows []span) []span {
+	out := windows[:1]
+	for _, w := range windows[1:] {
+		last := &out[len(out)-1]
+		if w.start <= last.end {
+			last.start, last.end = min(last.start, w.start), max(last.end, w.end)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// window looks for all matches in a part of the text.
+func (s *search) window(i int, w span) {
+	r := &s.m.rules[i]
+	for at := w.start; at < w.end; {
+		loc := r.regex.FindStringSubmatchIndex(s.Text[at:w.end])
+		if loc == nil {
+			return
+		}
+		_, next := r.span(loc)
+		cut := at+loc[1] == w.end && w.end < len(s.Text) || loc[0] == 0 && at == w.start && at > 0
+		if cut || r.Alphabet != "" && at+loc[0] > 0 && isAlnum(s.Text[at+loc[0]-1]) || !s.judge(i, r, at, loc) {
+			next = loc[0] + 1 // what the edge of the window made is no match
+		}
+		at += max(next, 1)
+		if s.halt() {
+			return
+		}
+	}
+}
+
+// judge decides whether a match of an expression is a hit.
+func (s *search) judge(i int, r *rule, at int, loc []int) bool {
+	start, end := r.span(loc)
+	m := rules.Match{Text: s.Text, Start: at + loc[0], End: at + loc[1], SecretStart: at + start, SecretEnd: at + end}
+	if m.SecretStart >= m.SecretEnd {
+		return false
+	}
+	if s.Within != nil && !s.Within.Touched(max(0, m.Start-1), min(len(s.Text), m.End+1)) {
+		return false
+	}
+	if r.Tier == rules.Warn {
+		if s.warnings[i]++; s.warnings[i] > mostWarnings {
+			return false
+		}
+	}
+	if r.Entropy > 0 && entropy(m.Secret()) <= r.Entropy {
+		return false
+	}
+	for _, f := range r.Filters {
+		if !f.Keep(m) {
+			return false
+		}
+	}
+	s.ends[i] = m.SecretEnd
+	s.hits = append(s.hits, Hit{i, m.SecretStart, m.SecretEnd})
+	return true
+}
+
+// isSpace agrees with \s of package regexp.
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' && c != '\v' }
+
+func isAlnum(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

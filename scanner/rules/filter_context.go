@@ -1,0 +1,24 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+)
+
+// NotOption keeps what is no option of a command: "-p --verbose" has no value.
+var NotOption = Filter{Name: "not-option-1", Keep: func(m Match) bool {
+	return !strings.HasPrefix(m.Secret(), "-") && !named(m.Secret())
+}}
+
+// AfterSetting keeps a password that follows another setting of its line, as in
+// "user=app password=".
+var AfterSetting = Filter{Name: "after-setting-1", Keep: func(m Match) bool {
+	before := m.Text[max(0, m.Start-120):m.Start]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	return strings.Contains(before[strings.LastIndexByte(strings.TrimRight(before, " "), ' ')+1:], "=")
+}}
+
+// Statement keeps a password of a statement about a user.
+var Statement = Filter{Name: "statement-1", Keep: func(m Match) bool { return statement.MatchString(m.Line()) }}
+
+var statement = regexp.MustCompile(`(?i)\b(?:user|role|login|identified|grant|credential)\b`)

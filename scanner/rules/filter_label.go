@@ -1,0 +1,53 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+)
+
+// TokenLabel keeps a match whose label is one of a secret: "public key", "cache
+// key", "token count" and "key of the map" are labels of something else.
+var TokenLabel = Filter{Name: "token-label-1", Keep: func(m Match) bool {
+	before := m.Text[max(0, m.Start-48):m.Start]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	label := before + m.Text[m.Start:m.SecretStart]
+	if otherLabel.MatchString(label) || tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)]) {
+		return false
+	}
+	if bareKey.MatchString(m.Text[m.Start:m.SecretStart]) {
+		return keyLabel.MatchString(before)
+	}
+	return true
+}}
+
+var (
+	// otherLabel is a label of what everybody may know.
+	otherLabel = regexp.MustCompile(`(?i)(?:public|pub|cache|primary|foreign|partition|sort|row|range|hash|object|s3|sort|index|group|host|map|dict|json|yaml|config|issue|ticket|project|idempotency|dedup\w*|routing|publishable|` +
+		`site|search[ -]only|client[ -]?side|gpg|pgp|signing[ _-]?key[ _-]?id|fingerprint|registry|ssh|host|public\w*|anon|continuation|next[ _-]?page|page|pagination|cursor|sync|resume|change|csrf|xsrf|nonce|etag|checksum|build|commit|revision|` +
+		`measurement|tracking|analytics|dsa|rsa|known_hosts|key[ _-]?id|secret[ _-]?(?:name|id|ref|path|arn|version)|monkey|turkey|donkey|keyboard|keyword|hotkey|store\.)[ _.-]?(?:api[ _.-]?)?(?:key|token|secret)?s?\W{0,12}(?:is\s)?\W{0,4}$`)
+	bareKey  = regexp.MustCompile(`^(?i)keys?\W`)
+	keyLabel = regexp.MustCompile(`(?i)(?:api|app|access|secret|private|encryption|encrypt|signing|sign|master|account|auth|service|license|storage|subscription|admin|deploy|session|client|shared|hmac|jwt|webhook|integration|unseal|read|write|activation|` +
+		`crypt|cipher|aes|root|seal|recovery|security|server|maps|secure|consumer|ingest|vapid|fernet|salt|bot|oauth|merchant|instrumentation)[ _.-]?$`)
+	tail = regexp.MustCompile(`^[(]`)
+)
+
+// NotDigest keeps what no digest is: its label or its line names no hash.
+var NotDigest = Filter{Name: "not-digest-1", Keep: func(m Match) bool {
+	line := strings.ToLower(m.Text[max(0, m.Start-60):m.SecretStart])
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	for _, word := range []string{"sha1", "sha256", "sha-256", "sha512", "md5", "digest", "checksum", "integrity", "fingerprint", "commit", "ssh-", "ecdsa-", "public"} {
+		if strings.Contains(line, word) {
+			return false
+		}
+	}
+	return true
+}}
+
+// NotHexDigest keeps what has not the form of a common hash in hex.
+var NotHexDigest = Filter{Name: "not-hex-digest-1", Keep: func(m Match) bool {
+	value := m.Secret()
+	if strings.Trim(value, "0123456789abcdefABCDEF") != "" {
+		return true
+	}
+	return len(value) != 32 && len(value) != 40 && len(value) != 64
+}}
