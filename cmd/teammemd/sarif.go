@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/scanner/rules"
 )
 
 // The members of a SARIF 2.1.0 log that we write, from the OASIS standard. None
@@ -98,6 +100,7 @@ const (
 
 // sarif makes a log of one run. Each tier has its level.
 func (r scanResult) sarif(ruleSet string) sarifLog {
+	titles := titlesOf()
 	run := sarifRun{
 		Tool: sarifTool{sarifDriver{
 			Name: "teammemd", Version: versionText(), InformationURI: projectURI, Rules: []sarifRule{},
@@ -116,7 +119,7 @@ func (r scanResult) sarif(ruleSet string) sarifLog {
 		at := slices.IndexFunc(driver.Rules, func(rule sarifRule) bool { return rule.ID == f.Rule })
 		if at < 0 {
 			at = len(driver.Rules)
-			driver.Rules = append(driver.Rules, ruleOf(f))
+			driver.Rules = append(driver.Rules, ruleOf(f, titles))
 		}
 		result := sarifResult{
 			RuleID: f.Rule, RuleIndex: at, Level: levelOf(f.Tier), Message: sarifText{f.reason},
@@ -130,20 +133,24 @@ func (r scanResult) sarif(ruleSet string) sarifLog {
 	return sarifLog{sarifSchema, sarifVersion, []sarifRun{run}}
 }
 
-func ruleOf(f scanFinding) sarifRule {
+func ruleOf(f scanFinding, titles map[string]string) sarifRule {
 	return sarifRule{
-		ID: f.Rule, Name: f.Rule, ShortDescription: sarifText{titleOf(f.Rule)}, FullDescription: sarifText{f.reason},
+		ID: f.Rule, Name: f.Rule, ShortDescription: sarifText{cmp.Or(titles[f.Rule], f.Rule)}, FullDescription: sarifText{f.reason},
 		DefaultConfiguration: sarifLevel{levelOf(f.Tier)}, Properties: map[string]string{"tier": f.Tier},
 	}
 }
 
-// titleOf makes a title of a rule's id.
-func titleOf(rule string) string {
-	title := strings.ReplaceAll(strings.TrimPrefix(rule, "tm-"), "-", " ")
-	if title == "" {
-		return rule
+// titlesOf returns the titles of all rules by id.
+func titlesOf() map[string]string {
+	set, err := rules.Load()
+	if err != nil {
+		return nil // then nothing was found either
 	}
-	return strings.ToUpper(title[:1]) + title[1:]
+	titles := make(map[string]string, len(set.Rules))
+	for _, rule := range set.Rules {
+		titles[rule.ID] = rule.Title
+	}
+	return titles
 }
 
 // levelOf is the level of a tier: errors are for what only a team lets pass.
