@@ -180,6 +180,9 @@ type Finding struct {
 	Rule   string `json:"rule"`             // a scanner's rule id, or an error_code
 	Tier   string `json:"tier,omitempty"`
 	Reason string `json:"reason"`
+	// Allowed is why it may pass all the same, a reason of [AllowReasons] or
+	// [AllowedByTeam]; "" for a finding that holds.
+	Allowed string `json:"-"`
 }
 
 // ErrorBody is the JSON of every refusal.

@@ -14,6 +14,9 @@ type View struct {
 	Sums     map[Key]Checksum
 	Tombs    map[Key]uint64
 	Redacted []Checksum
+	// Allowed are the findings that people let pass in the contents of Sums: key
+	// to rule to reason.
+	Allowed map[Key]map[string]string
 	// Invalid counts keys that the server sent and that are no keys.
 	Invalid []string
 }
@@ -34,6 +37,8 @@ type Outgoing struct {
 	// Expect is the precondition as it travels: "sha256:<hex>", "" for absence,
 	// or "tombstone:<version>".
 	Expect string
+	// Allowed are the findings in it that a person let pass: rule to reason.
+	Allowed map[string]string
 }
 
 // Pushed is the answer to a [Batch].
@@ -58,4 +63,14 @@ type Incoming struct {
 	Content  string
 	Sum      Checksum
 	Modified time.Time
+	// Allowed are the findings in it that the server says a person let pass: rule
+	// to reason.
+	Allowed map[string]string
+}
+
+// Vouched is what the server says of one content of a key: which findings in it
+// a person let pass. The zero value says nothing.
+type Vouched struct {
+	Sum   Checksum          // of that content
+	Rules map[string]string // rule to reason
 }

@@ -44,6 +44,8 @@ const (
 	PathRestore    = "/api/v1/restore"
 	PathJoin       = "/api/v1/join"
 	PathJoinCodes  = "/api/v1/join-codes"
+	PathScanPolicy = "/api/v1/scan-policy"
+	PathScanMarks  = "/api/v1/scan-marks"
 	PathWhoAmI     = "/api/v1/whoami"
 	PathVersion    = "/version"
 	PathLive       = "/livez"
@@ -57,6 +59,9 @@ const (
 	HeaderProtocol = "Teammemd-Protocol"
 	// HeaderState carries "<epoch>;<version>" of the repo, 304 included.
 	HeaderState = "Teammemd-State"
+	// HeaderPolicy carries the revision of the repo's scan policy on answers about
+	// its state, 304 included; it is absent while there never was an entry.
+	HeaderPolicy = "Teammemd-Scan-Policy"
 	// HeaderActorPerson, and the three after it, name the actor of a write: UTF-8
 	// text, percent-encoded, at most [MaxActorBytes] bytes each after decoding.
 	HeaderActorPerson  = "Teammemd-Actor-Person"

@@ -26,6 +26,9 @@ type FullContent struct {
 	DeletedEntries map[string]uint64 `json:"deletedEntries,omitempty"`
 	// EntryModified maps a key to the time at which its content was accepted.
 	EntryModified map[string]time.Time `json:"entryModified,omitempty"`
+	// EntryAllowed maps a key to the findings in its content that people let pass:
+	// rule to reason.
+	EntryAllowed map[string]map[string]string `json:"entryAllowed,omitempty"`
 }
 
 // HashesAnswer is the 200 of the hashes view.
@@ -39,6 +42,8 @@ type HashesAnswer struct {
 	DeletedEntries map[string]uint64 `json:"deletedEntries,omitempty"`
 	// Redacted is the ledger of contents that must vanish everywhere.
 	Redacted []Checksum `json:"redacted,omitempty"`
+	// EntryAllowed is as in [FullContent].
+	EntryAllowed map[string]map[string]string `json:"entryAllowed,omitempty"`
 }
 
 // PushRequest is the body of a PUT.
@@ -101,6 +106,10 @@ type VersionInfo struct {
 	Actor    Actor     `json:"actor"`
 	Current  bool      `json:"current"`
 	Redacted bool      `json:"redacted,omitempty"`
+	// Rules names the scanner's rule set that let it in.
+	Rules string `json:"rules,omitempty"`
+	// Allowed are the findings in it that people let pass: rule to reason.
+	Allowed map[string]string `json:"allowed,omitempty"`
 }
 
 // HistoryAnswer is the 200 of [PathHistory], newest first.

@@ -9,6 +9,8 @@ type Memory struct {
 	LastPush time.Time // of something sent; zero = never
 	LastPull time.Time // of something received
 	Bases    map[Key]Base
+	// Rules names what all texts here were last judged by; "" for nothing yet.
+	Rules string
 }
 
 // Base is what both sides last agreed on for one key.
@@ -19,8 +21,9 @@ type Base struct {
 	// Ring holds up to [RingSize] checksums that were the base before, newest
 	// first.
 	Ring []Checksum
-	// Bad is a content of the server that must not be applied here, because our
-	// rules found a secret in it.
+	// Bad is a content of the server in which our rules found a secret. It must not
+	// be applied here; where it stands here already, as Sum, it is told and judged
+	// again by every cycle.
 	Bad Checksum
 }
 
@@ -37,6 +40,8 @@ type Record struct {
 	View *Position
 	// Bases replaces the base of each key; a zero Base forgets the key.
 	Bases map[Key]Base
+	// Rules replaces the name of what everything was judged by, when it is set.
+	Rules string
 	// LastPush and LastPull replace the times when they are set.
 	LastPush, LastPull time.Time
 }

@@ -58,6 +58,14 @@ func TestAccessMatrix(t *testing.T) {
 		{"history", get(api.PathHistory, ""), byRole{200, 200, 200, 200}},
 		{"content", get(api.PathContent, "&key=k&version=1"), byRole{200, 200, 200, 200}},
 		{"restore", post(api.PathRestore, map[string]any{"key": "k", "version": 1}), byRole{403, 403, 200, 200}},
+		{"scan policy", get(api.PathScanPolicy, ""), byRole{200, 200, 200, 200}},
+		{"allow a rule", func(repo string) request {
+			return request{method: http.MethodPut, path: api.PathScanPolicy, body: jsonOf(t, map[string]any{"repo": repo, "rule": "r", "reason": "x"})}
+		}, byRole{403, 403, 200, 200}},
+		{"end what is not there", func(repo string) request {
+			return request{method: http.MethodDelete, path: api.PathScanPolicy + "?id=none&repo=" + repo}
+		}, byRole{403, 403, 404, 404}},
+		{"marks", get(api.PathScanMarks, ""), byRole{403, 403, 200, 200}},
 		{"join code", post(api.PathJoinCodes, nil), byRole{403, 403, 200, 200}},
 	}
 	roles := []api.Role{api.Reader, api.Writer, api.Maintainer, api.Admin}

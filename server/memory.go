@@ -63,6 +63,9 @@ func (c *call) stateHeaders(view *core.View) {
 	h := c.w.Header()
 	h["Etag"] = view.ETag()
 	h[api.HeaderState] = view.State()
+	if revision := c.core.PolicyHeader(c.r.Context(), view.Repo()); revision != nil {
+		h[api.HeaderPolicy] = revision
+	}
 	h["Vary"] = varies
 	h["Cache-Control"] = private
 }

@@ -34,11 +34,15 @@ func (s *Server) table() map[string]route {
 		api.PathContent:    {costs: true, methods: methods{http.MethodGet: (*call).content}},
 		api.PathRestore:    {costs: true, methods: methods{http.MethodPost: (*call).restore}},
 		api.PathJoinCodes:  {costs: true, methods: methods{http.MethodPost: (*call).newJoinCode}},
-		api.PathWhoAmI:     {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
-		api.PathJoin:       {public: true, methods: methods{http.MethodPost: (*call).join}},
-		api.PathVersion:    {public: true, methods: methods{http.MethodGet: (*call).version}},
-		api.PathLive:       {public: true, methods: methods{http.MethodGet: (*call).live}},
-		api.PathReady:      {public: true, methods: methods{http.MethodGet: (*call).ready}},
+		api.PathScanPolicy: {costs: true, methods: methods{
+			http.MethodGet: (*call).scanPolicy, http.MethodPut: (*call).allowRule, http.MethodDelete: (*call).endAllow,
+		}},
+		api.PathScanMarks: {costs: true, methods: methods{http.MethodGet: (*call).scanMarks}},
+		api.PathWhoAmI:    {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
+		api.PathJoin:      {public: true, methods: methods{http.MethodPost: (*call).join}},
+		api.PathVersion:   {public: true, methods: methods{http.MethodGet: (*call).version}},
+		api.PathLive:      {public: true, methods: methods{http.MethodGet: (*call).live}},
+		api.PathReady:     {public: true, methods: methods{http.MethodGet: (*call).ready}},
 	}
 	for path, r := range routes {
 		var allowed []string

@@ -71,7 +71,7 @@ func newWorld(tb testing.TB, o options) *world {
 	}
 	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: o.level}))
 	w.auth = auth.New(w.backend, auth.Options{Log: log})
-	co := core.Options{Store: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
+	co := core.Options{Store: w.backend, Policies: w.backend, Rescans: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
 	if o.core != nil {
 		o.core(&co)
 	}

@@ -59,6 +59,10 @@ type Core struct {
 	missing map[api.Key]time.Time
 	empty   map[api.Key]emptySince
 	refused map[api.Key]verdict
+	rules   string // what the guard judges by, as far as it is known
+	// judged are the texts, equal on both sides, that were found clean by rules
+	// while memory tells of other rules.
+	judged map[api.Key]api.Checksum
 
 	// What is wanted.
 	dirty      bool // the tree or the server may have changed
@@ -122,6 +126,7 @@ func NewCore(memory api.Memory, timing Timing, random *rand.Rand) *Core {
 		missing: make(map[api.Key]time.Time),
 		empty:   make(map[api.Key]emptySince),
 		refused: make(map[api.Key]verdict),
+		judged:  make(map[api.Key]api.Checksum),
 		portion: receiveKeys,
 		dirty:   true,
 		full:    true,

@@ -33,6 +33,7 @@ type cycle struct {
 	held  map[api.Key]Held // held by the plan; decided anew with each view
 
 	inspect  []api.Key         // to read and judge, sorted
+	rechecks int               // those of inspect, and before, that have nowhere to travel
 	outgoing []api.Outgoing    // judged, sorted, not yet packed
 	batches  [][]api.Outgoing  // packed; the last one goes first
 	sending  []api.Outgoing    // under way
@@ -49,6 +50,8 @@ type cycle struct {
 	moved    bool                     // the server did, by others, since the cycle before
 	raced    bool                     // a race was lost; wait a moment after the commit
 	touched  map[api.Key]bool
+	anew     bool // the rules differ from those of the memory: all is judged again
+	unread   bool // a file could not be read, and so not be judged
 	again    bool // something moved meanwhile: another cycle is needed
 	unstable bool // a file was being written
 	tally    Tally
@@ -168,6 +171,7 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 	c.resolution = "" // a word counts for the change that it was about, not for a later one
 	c.cycle.moved = c.view == nil || view.Version != c.view.Version
 	c.view = view
+	c.ruled(e.Rules)
 	c.planAll(now)
 	return c.next(now)
 }

@@ -41,7 +41,9 @@ type (
 	// Viewed answers [Look].
 	Viewed struct {
 		View *api.View
-		Err  error
+		// Rules names what the guard judges by, "" where that is not known.
+		Rules string
+		Err   error
 	}
 	// Inspected answers [Inspect], in the order of its keys.
 	Inspected struct {
@@ -108,6 +110,8 @@ type (
 		How  api.Reading
 		// Bases names the bases whose texts are wanted for merging.
 		Bases map[api.Key]api.Checksum
+		// Vouched is what the server says of its contents of some of the keys.
+		Vouched map[api.Key]api.Vouched
 	}
 	// Send pushes one batch.
 	Send struct{ Batch api.Batch }

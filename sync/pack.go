@@ -15,7 +15,20 @@ const emptyBody = len(`{"entries":{},"expect":{}}`)
 func EncodedSize(o api.Outgoing) int {
 	key := jsonSize(o.Key.String())
 	return key + len(`:`) + jsonSize(o.Content) + len(`,`) +
-		key + len(`:`) + jsonSize(o.Expect) + len(`,`)
+		key + len(`:`) + jsonSize(o.Expect) + len(`,`) + allowedSize(key, o)
+}
+
+// allowedSize is what the findings that a person let pass add: their members of
+// "allowed", and that member itself, which is counted for each entry.
+func allowedSize(key int, o api.Outgoing) int {
+	if len(o.Allowed) == 0 {
+		return 0
+	}
+	size := len(`,"allowed":[]`)
+	for rule, reason := range o.Allowed {
+		size += len(`{"key":,"rule":,"reason":},`) + key + jsonSize(rule) + jsonSize(reason)
+	}
+	return size
 }
 
 // Pack takes the longest run from the front of entries whose PUT body stays

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/teammem/teammemd/api"
@@ -25,6 +27,9 @@ func key(t interface{ Fatalf(string, ...any) }, s string) api.Key {
 func encoded(t interface{ Fatalf(string, ...any) }, batch []api.Outgoing) int {
 	put := api.PushRequest{Entries: map[string]string{}, Expect: map[string]string{}}
 	for _, o := range batch {
+		for rule, reason := range o.Allowed {
+			put.Allowed = append(put.Allowed, api.Allowed{Key: o.Key.String(), Rule: rule, Reason: reason})
+		}
 		put.Entries[o.Key.String()], put.Expect[o.Key.String()] = o.Content, o.Expect
 	}
 	var buf bytes.Buffer
@@ -49,6 +54,16 @@ func TestEncodedSizeIsExact(t *testing.T) {
 		if got := len(`{"entries":{},"expect":{}}`) + teamsync.EncodedSize(o) - 2; got != want {
 			t.Errorf("content %.20q: size %d, encoding has %d", content, got, want)
 		}
+	}
+}
+
+// TestAllowedCounts: what a person let pass has its place in the body.
+func TestAllowedCounts(t *testing.T) {
+	t.Parallel()
+	o := api.Outgoing{Key: key(t, "notes/é.md"), Content: "x", Allowed: map[string]string{"a-rule": "example", "another": "revoked"}}
+	want := encoded(t, []api.Outgoing{o})
+	if got := len(`{"entries":{},"expect":{}}`) + teamsync.EncodedSize(o) - 3; got != want {
+		t.Errorf("size %d, encoding has %d", got, want)
 	}
 }
 
@@ -78,7 +93,7 @@ func TestPackProperties(t *testing.T) {
 			}
 			seen = append(seen, batch...)
 		}
-		same := func(a, b api.Outgoing) bool { return a == b }
+		same := func(a, b api.Outgoing) bool { return cmp.Equal(a, b, cmpopts.EquateComparable(api.Key{})) }
 		if !slices.EqualFunc(seen, entries, same) {
 			rt.Errorf("packing lost, repeated or reordered entries")
 		}

@@ -22,7 +22,11 @@ func (e *Engine) perform(ctx context.Context, effect Effect) Event {
 		return Scanned{snapshot, err}
 	case Look:
 		view, err := e.opts.Remote.Hashes(ctx, f.Known)
-		return Viewed{view, err}
+		answer := Viewed{View: view, Err: err}
+		if err == nil || errors.Is(err, api.ErrNotFound) {
+			answer.Rules = e.opts.Guard.Rules()
+		}
+		return answer
 	case Inspect:
 		return e.inspect(ctx, f)
 	case Send:
@@ -73,7 +77,7 @@ func (e *Engine) inspect(ctx context.Context, f Inspect) Event {
 	err := judge(len(files), func(i int) (err error) {
 		if file := &files[i]; file.Err == nil {
 			var unfit *api.HeldError
-			if file.Findings, unfit, err = e.check(ctx, file.Key, file.Loaded.Content); unfit != nil {
+			if file.Findings, unfit, err = e.check(ctx, file.Key, file.Loaded.Content, f.Vouched[file.Key]); unfit != nil {
 				file.Err = unfit
 			}
 		}
@@ -99,7 +103,7 @@ func (e *Engine) receive(ctx context.Context, f Receive) Event {
 	err = judge(len(entries), func(i int) (err error) {
 		entry := &entries[i]
 		entry.Incoming = pulled.Entries[i]
-		entry.Findings, entry.Refusal, err = e.check(ctx, entry.Key, entry.Content)
+		entry.Findings, entry.Refusal, err = e.check(ctx, entry.Key, entry.Content, api.Vouched{Sum: entry.Sum, Rules: entry.Allowed})
 		return err
 	})
 	if err != nil {
@@ -109,8 +113,8 @@ func (e *Engine) receive(ctx context.Context, f Receive) Event {
 }
 
 // check tells a guard that cannot judge one text from one that cannot judge any.
-func (e *Engine) check(ctx context.Context, key api.Key, content string) ([]api.Finding, *api.HeldError, error) {
-	findings, err := e.opts.Guard.Check(ctx, key, content)
+func (e *Engine) check(ctx context.Context, key api.Key, content string, vouched api.Vouched) ([]api.Finding, *api.HeldError, error) {
+	findings, err := e.opts.Guard.Check(ctx, key, content, vouched)
 	if unfit, ok := errors.AsType[*api.HeldError](err); ok {
 		return nil, unfit, nil
 	}

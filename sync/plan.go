@@ -105,7 +105,9 @@ func planLive(f Facts) Action {
 		return Nothing
 	case f.Local == f.Remote:
 		return Agree
-	case f.Remote == f.Base.Bad:
+	case f.Remote == f.Base.Bad && (f.Local.IsZero() || f.Remote != base):
+		// An edit of a text that both sides had is no reason to hold: it may be
+		// what takes the secret out.
 		return HoldBad
 	case f.Local.IsZero() && base == f.Remote:
 		return Restore

@@ -19,8 +19,16 @@ var table = []struct {
 	{"same, and remembered", free(func(f teamsync.Facts) bool { return isLive(f) && f.Local == f.Remote && f.Base.Sum == f.Remote }), teamsync.Nothing},
 	{"same", free(func(f teamsync.Facts) bool { return isLive(f) && f.Local == f.Remote && f.Base.Sum != f.Remote }), teamsync.Agree},
 	{
-		"the server's text holds a secret", free(func(f teamsync.Facts) bool { return isLive(f) && f.Local != f.Remote && f.Base.Bad == f.Remote }),
+		"the server's text holds a secret", free(func(f teamsync.Facts) bool {
+			return isLive(f) && f.Local != f.Remote && f.Base.Bad == f.Remote && (!here(f) || f.Base.Sum != f.Remote)
+		}),
 		teamsync.HoldBad,
+	},
+	{
+		"it holds a secret, and I changed it", free(func(f teamsync.Facts) bool {
+			return isLive(f) && f.Local != f.Remote && f.Base.Bad == f.Remote && here(f) && f.Base.Sum == f.Remote
+		}),
+		teamsync.Push,
 	},
 	{
 		"a teammate changed it", clean(func(f teamsync.Facts) bool { return here(f) && f.Local == f.Base.Sum && f.Remote != f.Base.Sum }),

@@ -55,6 +55,9 @@ func TestPlanRows(t *testing.T) {
 		{"held here, retired there", teamsync.Facts{Held: true, Tomb: 7, Base: live(x)}, teamsync.Nothing},
 		{"a secret on the server", teamsync.Facts{Local: x, Remote: y, Base: api.Base{Sum: x, Bad: y}}, teamsync.HoldBad},
 		{"a secret on the server, new", teamsync.Facts{Remote: y, Base: api.Base{Bad: y}}, teamsync.HoldBad},
+		{"a secret on both sides", teamsync.Facts{Local: x, Remote: x, Base: api.Base{Sum: x, Bad: x}}, teamsync.Nothing},
+		{"a secret on both sides, taken out here", teamsync.Facts{Local: y, Remote: x, Base: api.Base{Sum: x, Bad: x}}, teamsync.Push},
+		{"a secret on both sides, deleted here", teamsync.Facts{Remote: x, Base: api.Base{Sum: x, Bad: x}}, teamsync.HoldBad},
 		{"the secret on the server was replaced", teamsync.Facts{Local: x, Remote: z, Base: api.Base{Sum: x, Bad: y}}, teamsync.Pull},
 	}
 	for _, tt := range tests {

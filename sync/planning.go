@@ -12,6 +12,7 @@ import (
 func (c *Core) planAll(now time.Time) {
 	cy := c.cycle
 	cy.inspect, cy.outgoing, cy.batches, cy.pull, cy.bury = nil, nil, nil, nil, nil
+	cy.rechecks = 0
 	clear(cy.clash)
 	clear(cy.held)
 	for _, key := range c.allKeys() {
@@ -63,6 +64,14 @@ func (c *Core) planKey(now time.Time, key api.Key) {
 		return
 	}
 	f := c.facts(key)
+	if c.cycle.anew {
+		f.Base.Bad = api.Checksum{} // it may be good by now: it is judged again
+	}
+	if c.recheck(key, f) {
+		c.cycle.inspect = append(c.cycle.inspect, key)
+		c.cycle.rechecks++
+		return
+	}
 	action := Plan(f)
 	switch action {
 	case Push, Displace:
@@ -117,7 +126,7 @@ func (c *Core) carry(now time.Time, key api.Key, f Facts, action Action) {
 func (c *Core) badHold(key api.Key) Held {
 	return Held{
 		Key: key, Path: key.String(), Reason: api.HeldSecretOnServer,
-		Detail: "the server's text holds what looks like a secret; it was not written here",
+		Detail: "the server's text holds what looks like a secret; it is not written here",
 	}
 }
 

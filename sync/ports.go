@@ -80,8 +80,14 @@ type Texts interface {
 
 // Guard is the secret scanner. It may be asked from several goroutines at once.
 type Guard interface {
-	// Check returns what must keep content from travelling, nil for clean.
+	// Check returns what keeps content from travelling, and, marked by
+	// [api.Finding.Allowed], what would if nobody had let it pass; nil for clean.
+	// vouched is what the server says of its own content of the key.
 	// A *[api.HeldError] says why content could not be judged: it is then held.
 	// Any other error means that nothing can be judged now: nothing is pushed.
-	Check(ctx context.Context, key api.Key, content string) ([]api.Finding, error)
+	Check(ctx context.Context, key api.Key, content string, vouched api.Vouched) ([]api.Finding, error)
+	// Rules names all that Check judges by. When it differs from what a state
+	// remembers, everything is judged again. It is asked once a cycle, after the
+	// server's view came; "" says that it cannot be named now.
+	Rules() string
 }

@@ -19,7 +19,7 @@ const maxWaiting = 5
 // expect notes what the cycle is going to do.
 func (c *Core) expect() {
 	cy := c.cycle
-	cy.planned = cy.tally.moved() + len(cy.inspect) + len(cy.pull) + len(cy.bury)
+	cy.planned = cy.tally.moved() + len(cy.inspect) - cy.rechecks + len(cy.pull) + len(cy.bury)
 }
 
 // progress returns how far the cycle under way has come.

@@ -17,8 +17,8 @@ type meddler struct {
 	meddle func(content string)
 }
 
-func (m meddler) Check(ctx context.Context, k api.Key, content string) ([]api.Finding, error) {
-	findings, err := m.guards.Check(ctx, k, content)
+func (m meddler) Check(ctx context.Context, k api.Key, content string, vouched api.Vouched) ([]api.Finding, error) {
+	findings, err := m.guards.Check(ctx, k, content, vouched)
 	m.meddle(content)
 	return findings, err
 }

@@ -119,7 +119,7 @@ func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 		cy.again = true
 	}
 	f := c.facts(key)
-	if len(entry.Findings) > 0 || entry.Refusal != nil {
+	if holding, _ := sortOut(entry.Findings); len(holding) > 0 || entry.Refusal != nil {
 		f.Base.Bad = entry.Sum
 		c.remember(key, f.Base)
 		cy.held[key] = c.badHold(key)
@@ -159,6 +159,7 @@ func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 		c.carry(now, key, f, action)
 		return
 	}
+	c.passed(key, entry.Sum)
 	install.Placements = append(install.Placements, placement)
 }
 

@@ -68,7 +68,10 @@ func (c *Core) nextInspection() Effect {
 	}
 	keys := cy.inspect[:n:n]
 	cy.inspect = cy.inspect[n:]
-	return Inspect{Keys: keys, How: api.Reading{Settle: c.timing.settle(), Twice: cy.twice}, Bases: c.basesToMerge(keys)}
+	return Inspect{
+		Keys: keys, How: api.Reading{Settle: c.timing.settle(), Twice: cy.twice},
+		Bases: c.basesToMerge(keys), Vouched: c.vouched(keys),
+	}
 }
 
 func (c *Core) onInspected(now time.Time, e Inspected) Effect {
@@ -96,9 +99,11 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 		cy.again, cy.unstable = true, true
 		return
 	case errors.As(file.Err, &unfit):
+		c.unjudged(key)
 		cy.held[key] = Held{Key: key, Path: key.String(), Reason: unfit.Reason, Detail: unfit.Detail}
 		return
 	case file.Err != nil:
+		cy.unread = true
 		cy.held[key] = Held{Key: key, Path: key.String(), Reason: api.HeldUnreadable, Detail: "the file could not be read"}
 		return
 	}
@@ -109,13 +114,19 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 	}
 	f := c.facts(key)
 	action := Plan(f)
-	if (action == Push || action == Displace) && len(file.Findings) > 0 {
-		cy.held[key] = secretHold(key, file.Findings)
+	holding, allowed := sortOut(file.Findings)
+	if (action == Push || action == Displace) && len(holding) > 0 {
+		cy.held[key] = secretHold(key, holding)
 		return
 	}
 	switch action {
+	case Nothing, Agree:
+		c.rechecked(now, key, f, holding)
 	case Push:
-		cy.outgoing = append(cy.outgoing, api.Outgoing{Key: key, Content: file.Loaded.Content, Sum: f.Local, Expect: f.Remote.String()})
+		c.passed(key, f.Local)
+		cy.outgoing = append(cy.outgoing, api.Outgoing{
+			Key: key, Content: file.Loaded.Content, Sum: f.Local, Expect: f.Remote.String(), Allowed: allowed,
+		})
 	case Displace:
 		cy.clash[key] = clash{file.Loaded, file.Base}
 		cy.pull = append(cy.pull, key)
@@ -154,6 +165,7 @@ func (c *Core) onSent(now time.Time, e Sent) Effect {
 		cy.texts[sent.Sum], cy.agreed[sent.Key] = sent.Content, sent.Sum
 		c.view.Sums[sent.Key] = sent.Sum
 		delete(c.view.Tombs, sent.Key)
+		c.vouchedBy(sent)
 		cy.touched[sent.Key] = true
 		cy.tally.Sent++
 	}

@@ -59,6 +59,8 @@ type Held struct {
 	More   int // further findings in the same file
 	// Remote says that it is about the server's side: there is no file here.
 	Remote bool
+	// OnServer says that the server has this very text already.
+	OnServer bool
 	// Placing says that the server's text could not be written here.
 	Placing bool
 }
@@ -82,7 +84,7 @@ func (c *Core) Report() Report {
 
 func (c *Core) needsCommit() bool {
 	r := c.cycle.record
-	return len(r.Bases) > 0 || r.View != nil || !r.LastPush.IsZero() || !r.LastPull.IsZero()
+	return len(r.Bases) > 0 || r.View != nil || r.Rules != "" || !r.LastPush.IsZero() || !r.LastPull.IsZero()
 }
 
 func (c *Core) commit() Effect {
@@ -126,6 +128,10 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 		}
 		c.memory.Bases[key] = base
 	}
+	if cy.record.Rules != "" {
+		c.memory.Rules = cy.record.Rules
+		clear(c.judged)
+	}
 	if view := cy.record.View; view != nil {
 		c.memory.Epoch, c.memory.Version = view.Epoch, view.Version
 	}
@@ -158,6 +164,7 @@ func (c *Core) end(now time.Time, err error) Effect {
 	cy.ending, cy.err = true, err
 	if err == nil && !cy.mode.DryRun {
 		c.followed()
+		c.judgedAll()
 	}
 	if c.needsCommit() {
 		return c.commit()

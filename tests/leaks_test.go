@@ -176,6 +176,11 @@ func (l *leaks) driveAlone() {
 		}
 	}
 	l.run("explain", filepath.Join(m.team, l.all[0].key))
+	l.run("scan", "--sarif", m.team)
+	l.run("allow", fmt.Sprintf("%s:%d", filepath.Join(m.team, l.all[0].key), l.all[0].line))
+	l.run("allow", "--team", l.all[0].value, "--reason", l.all[0].value, "--key", l.all[0].value)
+	l.run("allow list")
+	l.run("allow revoke", l.all[0].value)
 	l.run("history", "note.md")
 	l.run("restore", "note.md@1")
 	l.run("forget", "note.md", "--yes")

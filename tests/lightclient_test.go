@@ -122,6 +122,9 @@ func (s *memState) Commit(_ context.Context, change api.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.Copy(s.memory.Bases, change.Bases)
+	if change.Rules != "" {
+		s.memory.Rules = change.Rules
+	}
 	if change.View != nil {
 		s.memory.Epoch, s.memory.Version = change.View.Epoch, change.View.Version
 	}
@@ -146,7 +149,12 @@ func (s *memState) has(sum api.Checksum) bool {
 type noGuard struct{}
 
 // Check implements [teamsync.Guard].
-func (noGuard) Check(context.Context, api.Key, string) ([]api.Finding, error) { return nil, nil }
+func (noGuard) Check(context.Context, api.Key, string, api.Vouched) ([]api.Finding, error) {
+	return nil, nil
+}
+
+// Rules implements [teamsync.Guard].
+func (noGuard) Rules() string { return "none" }
 
 // light is a client whose directory and state are in memory. Its engine and its
 // connection to the server are the real ones.

@@ -32,6 +32,7 @@ type embedded struct {
 	front *front
 	cert  *certificate // nil without TLS
 	first *server.Server
+	rules *rulesName
 	close func() error // of the store, once
 
 	config config.Server // in effect; Reload's alone once Run runs
@@ -53,7 +54,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 	if err := checkExposure(c); err != nil {
 		return nil, err
 	}
-	e := &embedded{log: log, config: c}
+	e := &embedded{log: log, config: c, rules: newRulesName(sc, c.Data)}
 	if c.TLSCert != "" {
 		pair, err := readCertificate(c)
 		if err != nil {
@@ -74,7 +75,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 	})
 	e.auth = auth.New(backend, auth.Options{Log: log})
 	e.core, err = core.New(core.Options{
-		Store: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
+		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -124,8 +125,26 @@ func (e *embedded) Run(ctx context.Context) error {
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.auth.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
+	group.Go(func() error { e.rescan(gctx); return nil })
 	return errors.Join(group.Wait(), e.Close())
 }
+
+// rescan judges what is stored by the present rules, where others let it in. It
+// begins a moment after the start, which is not the time to be slow.
+func (e *embedded) rescan(ctx context.Context) {
+	timer := time.NewTimer(rescanAfter)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-timer.C:
+	}
+	if err := e.core.Rescan(ctx, e.rules.get()); err != nil && ctx.Err() == nil {
+		e.log.ErrorContext(ctx, "live entries not scanned again", "error", err)
+	}
+}
+
+const rescanAfter = 2 * time.Second
 
 // Close gives up the port and the store. Run does it by itself.
 func (e *embedded) Close() error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -58,16 +60,19 @@ func (a *app) history(ctx context.Context, file string, limit int) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "VERSION\tWHEN\tWHO\tBYTES\tWHAT\t")
+	fmt.Fprintln(table, "VERSION\tWHEN\tWHO\tBYTES\tRULES\tWHAT\t")
 	for _, v := range versions {
 		what, mark := v.Op, ""
 		if v.Redacted {
 			what = "redacted"
 		}
+		if len(v.Allowed) > 0 {
+			what += ", allowed " + strings.Join(slices.Sorted(maps.Keys(v.Allowed)), " ")
+		}
 		if v.Current {
 			mark = "current"
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", v.Version, v.At.Local().Format(time.DateTime), who(v.Actor), v.Bytes, what, mark)
+		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", v.Version, v.At.Local().Format(time.DateTime), who(v.Actor), v.Bytes, v.Rules, what, mark)
 	}
 	return table.Flush()
 }

@@ -70,6 +70,12 @@ func errorText(err error) string {
 func fixFor(h teamsync.Held) string {
 	switch h.Reason {
 	case api.HeldSecret:
+		if h.Line == 0 && h.Rule != "" {
+			return "rename the file: the secret is in its name; rotate it if it was ever shared"
+		}
+		if h.OnServer {
+			return fmt.Sprintf("it is on the server already: rotate it, then teammemd scrub %s:%d", h.Path, max(1, h.Line))
+		}
 		return fmt.Sprintf("teammemd scrub %s:%d, and rotate it if it was ever shared", h.Path, max(1, h.Line))
 	case api.HeldSecretOnServer:
 		return "ask whoever wrote it to take the secret out and to rotate it"

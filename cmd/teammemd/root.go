@@ -105,7 +105,7 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	}
 	r := &openRoot{Root: root, state: state, tree: tree, remote: server, tokens: tokens{m, root}, names: maskedNames{scanner: o.scanner}}
 	r.engine = teamsync.New(teamsync.Options{
-		Tree: tree, Disk: tree, Remote: server, State: state, Guard: guard{o.scanner}, Texts: state,
+		Tree: tree, Disk: tree, Remote: server, State: state, Guard: m.newGuard(root.Repo, o.scanner, server.Policy, state.Text, o.log), Texts: state,
 		Merge:    client.OnConflict == config.Merge,
 		Timing:   teamsync.Timing{Debounce: client.Debounce.Std(), Poll: client.Poll.Std(), Recheck: recheck},
 		OnDemand: o.onDemand, Tend: o.tend(state), Unsettled: o.unsettled, Logger: o.log,

@@ -2,23 +2,16 @@ package main
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
-	"github.com/teammem/teammemd/internal/atomicfile"
 	"github.com/teammem/teammemd/scanner"
 )
 
@@ -31,8 +24,14 @@ type scanFinding struct {
 	Length int    `json:"length"`
 	Rule   string `json:"rule"`
 	Tier   string `json:"tier"`
-	reason string
+	// Allowed is why a person let it pass on this machine, "" for nobody did.
+	Allowed string `json:"allowed,omitempty"`
+	reason  string
+	region  *sarifRegion // nil for a finding in the name
 }
+
+// holds reports whether the finding keeps its file here.
+func (f scanFinding) holds() bool { return scanner.Tier(f.Tier).Holds() && f.Allowed == "" }
 
 type scanRefusal struct {
 	File   string `json:"file"`
@@ -47,56 +46,107 @@ type scanResult struct {
 	Refused  []scanRefusal `json:"refused"`
 }
 
+// scanning is one call of scan: what was asked for.
+type scanning struct {
+	stdin, staged, sarif bool
+	name                 string
+}
+
 func (a *app) scanCommand() *cobra.Command {
-	return &cobra.Command{
+	var f scanning
+	cmd := &cobra.Command{
 		Use:   "scan [PATH...]",
 		Short: "Look for secrets, show no value",
 		Long: "Look for secrets in files and directories; without a path, in the team directory\n" +
-			"of this checkout. Of a directory the memory files (*.md, *.txt) are read. Exit\n" +
-			"code 3 says that something was found that must not travel.",
+			"of this checkout. Of a directory the memory files (*.md, *.txt) are read. With\n" +
+			"--staged, as a hook of git: the memory files that the next commit would change,\n" +
+			"as they are staged. Exit code 3 says that something was found that must not\n" +
+			"travel, or that something could not be judged.",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.scan(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if wrong := f.wrong(a.json, args); wrong != "" {
+				return misused(cmd, errors.New(wrong))
+			}
+			return a.scan(cmd.Context(), f, args)
+		},
 	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.sarif, "sarif", false, "print a SARIF 2.1.0 log: rules and regions, no text")
+	flags.BoolVar(&f.stdin, "stdin", false, "scan one text on standard input")
+	flags.StringVar(&f.name, "name", "", "with --stdin: the name of the text, scanned as well")
+	flags.BoolVar(&f.staged, "staged", false, "scan what is staged for the next commit")
+	return cmd
 }
 
-func (a *app) scan(ctx context.Context, args []string) error {
+// wrong says what does not go together, "" where all does.
+func (f scanning) wrong(json bool, args []string) string {
+	switch {
+	case f.sarif && json:
+		return "--sarif and --json exclude each other"
+	case f.stdin && (f.staged || len(args) > 0):
+		return "--stdin takes no paths, and no --staged"
+	case f.name != "" && !f.stdin:
+		return "--name belongs to --stdin"
+	}
+	return ""
+}
+
+func (a *app) scan(ctx context.Context, f scanning, args []string) error {
 	m, err := a.machine()
 	if err != nil {
 		return err
 	}
-	if len(args) == 0 {
-		roots, err := m.pick(nil)
-		if err != nil {
-			return err
-		}
-		for _, root := range roots {
-			args = append(args, root.Dir)
-		}
-	}
-	key := findingKey(m.paths.StateDir)
-	files, err := scanTargets(args, m.client.Config.Extensions)
+	texts, err := a.toScan(m, f, args)
 	if err != nil {
 		return err
 	}
-	result := scanResult{Schema: schema, Findings: []scanFinding{}, Refused: []scanRefusal{}}
 	s := scanner.New(scanner.Options{})
-	for _, file := range files {
-		if err := result.add(ctx, s, key, file); err != nil {
+	allowed := newAllowances(m.paths.StateDir, slog.New(slog.DiscardHandler))
+	scan := textScan{scanner: s, key: findingKey(m.paths.StateDir), allowances: allowed, now: time.Now()}
+	result := scanResult{Schema: schema, Findings: []scanFinding{}, Refused: []scanRefusal{}}
+	for _, text := range texts {
+		if err := scan.add(ctx, &result, text); err != nil {
 			return err
 		}
 	}
-	if len(result.Refused) > 0 || slices.ContainsFunc(result.Findings, func(f scanFinding) bool { return scanner.Tier(f.Tier).Holds() }) {
+	if len(result.Refused) > 0 || slices.ContainsFunc(result.Findings, scanFinding.holds) {
 		a.worse(api.ExitHeld)
 	}
-	if a.json {
+	switch {
+	case f.sarif:
+		return a.printJSON(result.sarif(s.RuleSet()))
+	case a.json:
 		return a.printJSON(result)
 	}
 	a.printScan(result)
 	return nil
 }
 
+// toScan returns the texts that are asked for.
+func (a *app) toScan(m machine, f scanning, args []string) ([]scanned, error) {
+	switch {
+	case f.stdin:
+		return []scanned{a.stdinText(m, f.name)}, nil
+	case f.staged:
+		return m.stagedToScan(args)
+	case len(args) == 0:
+		roots, err := m.pick(nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, root := range roots {
+			args = append(args, root.Dir)
+		}
+	}
+	return m.filesToScan(args)
+}
+
 func (a *app) printScan(result scanResult) {
 	for _, f := range result.Findings {
+		if f.Allowed != "" {
+			a.printf("allowed  %s:%d:%d  %s  %s\n", f.File, f.Line, f.Column, f.Rule, f.Allowed)
+			continue
+		}
 		a.printf("found  %s:%d:%d  %s  %s\n", f.File, f.Line, f.Column, f.Rule, f.reason)
 	}
 	for _, r := range result.Refused {
@@ -105,24 +155,28 @@ func (a *app) printScan(result scanResult) {
 	a.printf("%s, %s, %d refused\n", count(result.Files, "file"), count(len(result.Findings), "finding"), len(result.Refused))
 }
 
-// maxScanBytes bounds what is read of one file: a little more than the scanner
-// takes, so that it says "too large" itself.
-const maxScanBytes = scanner.DefaultMaxBytes + 1
+// textScan is what scanning a text takes.
+type textScan struct {
+	scanner    *scanner.Scanner
+	key        []byte
+	allowances *allowances
+	now        time.Time
+}
 
-// add scans one file. A secret in its name is masked wherever the name is shown,
-// also where the file itself cannot be scanned.
-func (r *scanResult) add(ctx context.Context, s *scanner.Scanner, key []byte, file string) error {
+// add scans one text. A secret in its name is masked wherever the name is shown,
+// also where the text itself cannot be scanned.
+func (t textScan) add(ctx context.Context, r *scanResult, one scanned) error {
 	r.Files++
-	name := filepath.ToSlash(file)
-	text, reading := readRegular(file)
-	findings, err := s.Scan(ctx, name, text)
+	name := one.name
+	text, reading := one.read()
+	findings, err := t.scanner.Scan(ctx, name, text)
 	refusal, refused := errors.AsType[*scanner.Refusal](err)
 	if reading != nil {
 		refusal, refused = &scanner.Refusal{Reason: scanner.Unreadable, Detail: "the file cannot be read"}, true
 	}
 	if refused { // its name is shown, and judged alone for that
 		name, text = strings.ToValidUTF8(name, "?"), ""
-		findings, err = s.Scan(ctx, name, text)
+		findings, err = t.scanner.Scan(ctx, name, text)
 	}
 	if _, unjudged := errors.AsType[*scanner.Refusal](err); unjudged {
 		r.Refused = append(r.Refused, scanRefusal{unshowable, refusal.Reason, refusal.Detail})
@@ -132,105 +186,39 @@ func (r *scanResult) add(ctx context.Context, s *scanner.Scanner, key []byte, fi
 		return fmt.Errorf("scanning: %w", err)
 	}
 	shown := scanner.MaskName(name, findings)
+	if shown == "" {
+		shown = onStdin
+	}
 	if refused {
 		r.Refused = append(r.Refused, scanRefusal{shown, refusal.Reason, refusal.Detail})
 	}
 	for _, f := range findings {
 		r.Findings = append(r.Findings, scanFinding{
-			ID: findingID(key, f, name, text), File: shown, Line: f.Line, Column: f.Column, Length: f.Length,
-			Rule: f.Rule, Tier: string(f.Tier), reason: f.Reason,
+			ID: findingID(t.key, f, name, text), File: shown, Line: f.Line, Column: f.Column, Length: f.Length,
+			Rule: f.Rule, Tier: string(f.Tier), Allowed: t.allowed(one, f, text), reason: f.Reason, region: regionOf(f, text),
 		})
 	}
 	return nil
 }
 
-// unshowable stands for a name that cannot be judged.
-const unshowable = "<a name that cannot be scanned>"
-
-// readRegular reads a plain file; devices and pipes never end.
-func readRegular(file string) (string, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
+// allowed says why a person let a finding pass in the repo of its text, "" where
+// nobody did.
+func (t textScan) allowed(one scanned, f scanner.Finding, text string) string {
+	if f.Tier != scanner.Block3 || len(t.allowances.all()) == 0 {
+		return ""
 	}
-	if !info.Mode().IsRegular() {
-		return "", fs.ErrInvalid
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxScanBytes))
-	return string(text), err
-}
-
-// scanTargets lists the files to scan, sorted: named files whatever their
-// ending, of directories the memory files.
-func scanTargets(paths, extensions []string) ([]string, error) {
-	var files []string
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, withHint(fmt.Errorf("%w: %s cannot be read: %w", api.ErrUsage, path, cause(err)), "name files or directories that exist")
-		}
-		if !info.IsDir() {
-			files = append(files, path)
-			continue
-		}
-		err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
-			if err != nil { // it is told as a refusal, the rest is scanned
-				files = append(files, file)
-				return fs.SkipDir
-			}
-			if d.IsDir() && file != path && strings.HasPrefix(d.Name(), ".") {
-				return fs.SkipDir
-			}
-			if d.Type().IsRegular() && slices.Contains(extensions, filepath.Ext(file)) {
-				files = append(files, file)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("listing %s: %w", path, cause(err))
+	repo := one.repo()
+	mac := allowanceMAC(t.key, repo, f.Rule, valueOf(f, one.name, text))
+	for _, w := range t.allowances.of(repo, t.now, generationOf(t.scanner.RuleSet())) {
+		if w.MAC == mac {
+			return w.Reason
 		}
 	}
-	slices.Sort(files)
-	return slices.Compact(files), nil
+	return ""
 }
 
-// cause is the system's word without the path that the caller names already.
-func cause(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
-}
-
-// findingID names a finding by rule and value, under a key that never leaves
-// this machine: equal values have equal ids here, and nobody else can test a
-// guess.
-func findingID(key []byte, f scanner.Finding, name, text string) string {
-	start, end := f.Span()
-	if f.InName {
-		text = name
-	}
-	mac := hmac.New(sha256.New, key)
-	_, _ = io.WriteString(mac, f.Rule+"\x00"+text[start:end])
-	return hex.EncodeToString(mac.Sum(nil))[:10]
-}
-
-// findingKey returns this machine's key for [findingID], made at its first use.
-// Where it cannot be kept, ids hold for this run only.
-func findingKey(stateDir string) []byte {
-	file := filepath.Join(stateDir, "finding.key")
-	if key, err := os.ReadFile(file); err == nil && len(key) == sha256.Size {
-		return key
-	}
-	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key) // never fails
-	if os.MkdirAll(stateDir, 0o700) == nil {
-		_ = atomicfile.WriteFile(file, key, 0o600)
-	}
-	return key
-}
+// unshowable stands for a name that cannot be judged, onStdin for a text without one.
+const (
+	unshowable = "<a name that cannot be scanned>"
+	onStdin    = "<stdin>"
+)

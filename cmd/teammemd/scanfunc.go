@@ -11,17 +11,27 @@ import (
 	"github.com/teammem/teammemd/server/core"
 )
 
-// findings translates what the scanner says of a text and its name. The key of a
-// finding is fit to be shown: what was found in the name itself is masked. A
-// refusal of this one text is a *[api.HeldError].
-func findings(ctx context.Context, sc *scanner.Scanner, key, text string) ([]api.Finding, error) {
+// scanText asks the scanner. A refusal of this one text is a *[api.HeldError].
+func scanText(ctx context.Context, sc *scanner.Scanner, key, text string) ([]scanner.Finding, error) {
 	found, err := sc.Scan(ctx, key, text)
 	if refusal, ok := errors.AsType[*scanner.Refusal](err); ok {
 		return nil, &api.HeldError{Reason: api.Reason(refusal.Reason), Detail: refusal.Detail}
 	}
+	return found, err
+}
+
+// findings is scanText in the words of the protocol.
+func findings(ctx context.Context, sc *scanner.Scanner, key, text string) ([]api.Finding, error) {
+	found, err := scanText(ctx, sc, key, text)
 	if err != nil {
 		return nil, err
 	}
+	return translate(key, text, found), nil
+}
+
+// translate puts findings into the words of the protocol, by their order. The key
+// of a finding is fit to be shown: what was found in the name itself is masked.
+func translate(key, text string, found []scanner.Finding) []api.Finding {
 	name := scanner.MaskName(key, found)
 	var out []api.Finding
 	for _, f := range found {
@@ -34,7 +44,7 @@ func findings(ctx context.Context, sc *scanner.Scanner, key, text string) ([]api
 			Rule: f.Rule, Tier: string(f.Tier), Reason: f.Reason,
 		})
 	}
-	return out, nil
+	return out
 }
 
 // scanFunc lets the server judge with sc. Findings of all tiers are passed on:

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -27,6 +28,10 @@ import (
 //
 // and those of script_client_test.go.
 func TestScripts(t *testing.T) {
+	hook, err := filepath.Abs("../../etc/pre-commit/teammemd")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -34,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv("HOOK", hook)
 			one, ok := env.T().(testing.TB)
 			if !ok {
 				return errors.New("a script's test is no testing.TB")

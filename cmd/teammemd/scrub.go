@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
-	"github.com/teammem/teammemd/internal/atomicfile"
 	"github.com/teammem/teammemd/scanner"
 )
 
@@ -21,9 +18,10 @@ func (a *app) scrubCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "scrub FILE:LINE",
 		Short: "Replace a found secret in place",
-		Long: "Replace what the scanner finds in a line by a placeholder that names the rule.\n" +
-			"The value is gone from the file; whether it was shared before is for you to know:\n" +
-			"if it was, rotate it.",
+		Long: "Replace what the scanner finds in a line by a placeholder that names the rule,\n" +
+			"until nothing is found there; a key over many lines goes as a whole. The value is\n" +
+			"gone from the file; whether it was shared before is for you to know: if it was,\n" +
+			"rotate it.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.scrub(cmd.Context(), args[0]) },
 	}
@@ -43,44 +41,73 @@ func (a *app) scrub(ctx context.Context, place string) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", file, cause(err))
 	}
-	findings, err := scanner.New(scanner.Options{}).Scan(ctx, "", text)
+	clean, line, rules, left, err := scrubbed(ctx, scanner.New(scanner.Options{}), text, line)
 	if err != nil {
 		return fmt.Errorf("scanning %s: %w", name, err)
 	}
-	clean, rules := scrubLine(text, line, findings)
 	if len(rules) == 0 {
 		return withHint(fmt.Errorf("%w: nothing is found in line %d of %s", api.ErrUsage, line, name), "see 'teammemd scan %s'", name)
 	}
 	if err := replaceText(file, text, clean); err != nil {
 		return fmt.Errorf("scrubbing %s: %w", name, err)
 	}
+	if len(left) > 0 {
+		a.worse(api.ExitHeld)
+	}
 	if a.json {
-		return a.printJSON(map[string]any{"schema": schema, "file": file, "line": line, "rules": rules})
+		return a.printJSON(map[string]any{"schema": schema, "file": file, "line": line, "rules": rules, "left": append([]string{}, left...)})
 	}
 	a.printf("scrubbed  %s:%d  %s  ->  rotate it if it was ever shared\n", name, line, strings.Join(rules, ", "))
+	if len(left) > 0 {
+		a.printf("left      %s:%d  %s  ->  take it out by hand\n", name, line, strings.Join(left, ", "))
+	}
 	return nil
 }
 
-// replaceText puts another text into a file that still holds the one that was
-// read, and keeps its permissions. Behind a link it is the file itself: a new file
-// in the link's place would leave the value where it was.
-func replaceText(file, read, text string) error {
-	file, err := filepath.EvalSymlinks(file)
+// scrubRounds bounds how often a line is scanned again: what stood beside a value
+// may be found once the value is gone.
+const scrubRounds = 10
+
+// scrubbed takes out what is found in a line, again until nothing is. It returns
+// the line at which that began, the rules of what was taken out, and those of what
+// is left all the same.
+func scrubbed(ctx context.Context, sc *scanner.Scanner, text string, line int) (clean string, first int, rules, left []string, err error) {
+	for range scrubRounds {
+		findings, err := sc.Scan(ctx, "", text)
+		if err != nil {
+			return text, line, nil, nil, err
+		}
+		line = beginsAt(text, line, findings)
+		next, found := scrubLine(text, line, findings)
+		if left = nil; len(found) == 0 {
+			return text, line, rules, nil, nil
+		}
+		for _, rule := range found {
+			if !slices.Contains(rules, rule) {
+				rules = append(rules, rule)
+			}
+		}
+		text, left = next, found
+	}
+	findings, err := sc.Scan(ctx, "", text)
 	if err != nil {
-		return err
+		return text, line, nil, nil, err
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
+	_, left = scrubLine(text, line, findings)
+	return text, line, rules, left, nil
+}
+
+// beginsAt returns the line at which the finding begins that reaches into a line:
+// a key over many lines goes as a whole, whichever of them is named.
+func beginsAt(text string, line int, findings []scanner.Finding) int {
+	first := line
+	for _, f := range findings {
+		start, end := f.Span()
+		if last := f.Line + strings.Count(text[start:end], "\n"); !f.InName && f.Line < first && last >= line {
+			first = f.Line
+		}
 	}
-	now, err := readRegular(file)
-	if err != nil {
-		return err
-	}
-	if now != read {
-		return withHint(errors.New("the file has changed meanwhile, nothing was done"), "try again")
-	}
-	return atomicfile.WriteFile(file, []byte(text), info.Mode().Perm())
+	return first
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

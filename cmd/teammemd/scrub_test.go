@@ -1,14 +1,18 @@
 package main
 
 import (
+	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/atomicfile"
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/scanner/samples"
 )
@@ -21,16 +25,9 @@ func TestScrubEveryFamily(t *testing.T) {
 		t.Run(family.Rule, func(t *testing.T) {
 			value := family.Sample()
 			text := "before\n" + value + "\nafter\n"
-			clean := text
-			for range 5 { // a value may trip a second rule once the first is gone
-				findings, err := sc.Scan(t.Context(), "", clean)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(findings) == 0 {
-					break
-				}
-				clean, _ = scrubLine(clean, findings[0].Line, findings)
+			clean, _, rules, left, err := scrubbed(t.Context(), sc, text, 2)
+			if err != nil || len(left) > 0 || len(rules) == 0 {
+				t.Fatalf("rules %v, left %v, %v", rules, left, err)
 			}
 			if findings, err := sc.Scan(t.Context(), "", clean); err != nil || len(findings) != 0 {
 				t.Fatalf("%d findings are left, %v", len(findings), err)
@@ -97,6 +94,92 @@ func TestScrubFollowsLinks(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link was replaced: %v", err)
+	}
+}
+
+// TestScrubReachesTheWhole: a key over many lines goes whichever of them is named,
+// a value found by decoding in its encoded form, and one whose neighbour hid it.
+func TestScrubReachesTheWhole(t *testing.T) {
+	sc := scanner.New(scanner.Options{})
+	pem, pat := sample(t, "private-key"), sample(t, "github-pat")
+	encoded := base64.StdEncoding.EncodeToString([]byte(pat))
+	for _, tt := range []struct {
+		name, text string
+		line       int
+		gone       string
+	}{
+		{"a key by its first line", "a\n" + pem + "\nz\n", 2, pem},
+		{"a key by its last line", "a\n" + pem + "\nz\n", 2 + strings.Count(pem, "\n"), pem},
+		{"a key by a line within", "a\n" + pem + "\nz\n", 4, pem},
+		{"base64", "a\n" + encoded + "\nz\n", 2, encoded},
+		{"base64 twice", "a\n" + base64.StdEncoding.EncodeToString([]byte(encoded)) + "\nz\n", 2, base64.StdEncoding.EncodeToString([]byte(encoded))},
+		{"one beside another", "a\n" + pat + encoded + " " + pat + "\nz\n", 2, pat},
+	} {
+		clean, line, rules, left, err := scrubbed(t.Context(), sc, tt.text, tt.line)
+		if err != nil || line != 2 || len(rules) == 0 || len(left) > 0 {
+			t.Errorf("%s: line %d, rules %v, left %v, %v", tt.name, line, rules, left, err)
+		}
+		for _, piece := range traces(tt.gone) {
+			if strings.Contains(clean, piece) {
+				t.Errorf("%s: a piece is left", tt.name)
+			}
+		}
+		if !strings.HasPrefix(clean, "a\n") || !strings.HasSuffix(clean, "\nz\n") {
+			t.Errorf("%s: more than the value is gone", tt.name)
+		}
+		if findings, err := sc.Scan(t.Context(), "", clean); err != nil || len(findings) > 0 {
+			t.Errorf("%s: %d findings are left, %v", tt.name, len(findings), err)
+		}
+	}
+}
+
+// TestScrubLeavesFilesAlone: what may not be written to, and what has other names
+// under which the value would stay.
+func TestScrubLeavesFilesAlone(t *testing.T) {
+	dir := t.TempDir()
+	text := sample(t, "github-pat") + "\n"
+	readOnly := write(t, dir, "readonly.md", text)
+	if err := os.Chmod(readOnly, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{readOnly}
+	if linked := write(t, dir, "linked.md", text); os.Link(linked, linked+".too") == nil && runtime.GOOS != "windows" {
+		files = append(files, linked)
+	}
+	for _, file := range files {
+		_, talk, code := inProcess(t, map[string]string{"HOME": dir}, "scrub", file+":1")
+		if code != api.ExitUsage || !strings.Contains(talk, "hint: ") {
+			t.Errorf("%s: exit %d, %q", filepath.Base(file), code, talk)
+		}
+		if now, err := os.ReadFile(file); err != nil || string(now) != text {
+			t.Errorf("%s was changed: %v", filepath.Base(file), err)
+		}
+	}
+}
+
+// TestExchangeTextPutsBack: what was saved at the very moment stays, and nothing
+// else is left in the directory.
+func TestExchangeTextPutsBack(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, dir, "a.md", "newer")
+	err := exchangeText(file, "older", "scrubbed", 0o644)
+	if errors.Is(err, atomicfile.ErrNoExchange) {
+		t.Skipf("SKIP: %v", err)
+	}
+	if !errors.Is(err, errChanged) {
+		t.Errorf("error %v", err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "newer" {
+		t.Errorf("%q", text)
+	}
+	if err := exchangeText(file, "newer", "scrubbed", 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "scrubbed" {
+		t.Errorf("%q", text)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%d files are left, %v", len(left), err)
 	}
 }
 

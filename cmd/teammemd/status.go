@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +59,17 @@ func (a *app) status(ctx context.Context, check bool) error {
 
 // statusNow asks the daemon, or looks by itself when none runs.
 func (a *app) statusNow(ctx context.Context, m machine) (status control.Status, running bool, err error) {
+	status, running, err = a.statusOf(ctx, m)
+	if err == nil {
+		var damage error
+		if status.Allowed, damage = m.allowedHere(time.Now()); damage != nil {
+			a.sayf("teammemd: %s\n", oneLine(damage.Error()))
+		}
+	}
+	return status, running, err
+}
+
+func (a *app) statusOf(ctx context.Context, m machine) (status control.Status, running bool, err error) {
 	daemon, err := m.daemon(ctx)
 	if err == nil {
 		if status, err = daemon.Status(ctx); err == nil {

@@ -33,6 +33,9 @@ func (a *app) printStatus(status control.Status, running bool) {
 		headline += "   (no daemon is running: this is a look, nothing is kept in step)"
 	}
 	a.printf("%s\n", headline)
+	if n := len(status.Allowed); n > 0 {
+		a.printf("%s let pass on this machine: teammemd allow list\n", count(n, "finding"))
+	}
 	for _, r := range status.Roots {
 		a.printRoot(r)
 	}

@@ -17,6 +17,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.scanCommand(),
 		a.explainCommand(),
 		a.scrubCommand(),
+		a.allowCommand(),
 		a.conflictsCommand(),
 		a.historyCommand(),
 		a.restoreCommand(),

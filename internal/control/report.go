@@ -109,9 +109,27 @@ type Status struct {
 	// Server is the URL, "" when the roots have several.
 	Server string           `json:"server"`
 	Roots  List[RootStatus] `json:"roots"`
+	// Allowed are the findings that a person let pass on this machine.
+	Allowed List[Allowance] `json:"allowed"`
 	// Log is where the daemon writes its log: the path of a file, or "journal:"
 	// and the name of its unit; "" where it cannot be told.
 	Log string `json:"log,omitempty"`
+}
+
+// Allowance is a finding that a person reviewed and let pass on one machine. It
+// holds nothing of what was found.
+type Allowance struct {
+	ID   string   `json:"id"`
+	Repo api.Repo `json:"repo"`
+	// Key and Line say where it was found then; it counts wherever the same value
+	// stands in the repo.
+	Key       string    `json:"key"`
+	Line      int       `json:"line"`
+	Rule      string    `json:"rule"`
+	Tier      string    `json:"tier"`
+	Reason    string    `json:"reason"`
+	At        time.Time `json:"at"`
+	ExpiresAt time.Time `json:"expires_at"`
 }
 
 // RootStatus is one root within a [Status].

@@ -19,13 +19,6 @@ import (
 // carry no part of a value.
 type ScanFunc func(ctx context.Context, key, content string) ([]api.Finding, error)
 
-// Tiers of a [api.Finding] that this package tells apart. Every other word
-// blocks, whatever is claimed about it.
-const (
-	tierAllowable = "block3" // a person may have allowed it
-	tierWarn      = "warn"   // never blocks
-)
-
 // defaultCacheBytes bounds the rendered views that are kept, in bytes.
 const defaultCacheBytes = 128 << 20
 
@@ -33,6 +26,10 @@ const defaultCacheBytes = 128 << 20
 type Options struct {
 	// Store keeps the repos. Required.
 	Store store.Store
+	// Policies keeps what maintainers let pass, and Rescans what scanning again
+	// found; nil for none.
+	Policies store.Policies
+	Rescans  store.Rescans
 	// Scan judges contents before they are stored. Required.
 	Scan ScanFunc
 	// Rules names the scanner's current rule set, version and hash; it is
@@ -61,6 +58,7 @@ type Core struct {
 	hub      *Hub
 	views    *viewCache
 	verdicts *verdicts
+	policies policyCache
 	scanning chan struct{} // one slot for each scan that may run at a time
 }
 
@@ -90,10 +88,12 @@ func New(o Options) (*Core, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Core{
+	c := &Core{
 		o: o, hub: newHub(), views: newViewCache(o.CacheBytes), verdicts: newVerdicts(),
 		scanning: make(chan struct{}, runtime.GOMAXPROCS(0)),
-	}, nil
+	}
+	c.views.generation = c.generation
+	return c, nil
 }
 
 // Hub returns what tells readers that a repo has moved on.

@@ -63,6 +63,7 @@ func (c *Core) WriteFull(ctx context.Context, w io.Writer, view *View, sel Selec
 		}
 		out.close('}')
 	}
+	writeAllowed(out, items, c.generation)
 	out.close('}')
 	if delta {
 		out.name("delta")

@@ -26,10 +26,11 @@ func (c *Core) History(ctx context.Context, repo api.Repo, key api.Key, limit in
 		// the history could be of another moment.
 		current := row.Op == store.OpPut && !seen[row.Key]
 		seen[row.Key] = true
+		_, allowed := decodeAllowed(row.Allowed)
 		answer.Versions = append(answer.Versions, api.VersionInfo{
 			Key: row.Key.String(), Version: row.Version, Op: string(row.Op), Checksum: row.Sum, Bytes: row.Bytes,
 			At: row.At, Actor: row.Actor, Redacted: row.Redacted,
-			Current: current,
+			Current: current, Rules: row.Rules, Allowed: allowed,
 		})
 	}
 	return answer, nil
@@ -39,9 +40,15 @@ func (c *Core) History(ctx context.Context, repo api.Repo, key api.Key, limit in
 // [api.ErrNotFound] when that version did not put the key, and [api.ErrRedacted]
 // when its content was taken away.
 func (c *Core) Content(ctx context.Context, repo api.Repo, key api.Key, version uint64) (api.ContentAnswer, error) {
+	answer, _, err := c.content(ctx, repo, key, version)
+	return answer, err
+}
+
+// content is Content with what was allowed in that version.
+func (c *Core) content(ctx context.Context, repo api.Repo, key api.Key, version uint64) (answer api.ContentAnswer, allowed string, err error) {
 	rows, err := c.o.Store.History(ctx, repo, key, 0)
 	if err != nil {
-		return api.ContentAnswer{}, storeError("reading history", err)
+		return api.ContentAnswer{}, "", storeError("reading history", err)
 	}
 	for _, row := range rows {
 		if row.Version != version || row.Op != store.OpPut {
@@ -49,15 +56,15 @@ func (c *Core) Content(ctx context.Context, repo api.Repo, key api.Key, version 
 		}
 		bodies, err := c.o.Store.Bodies(ctx, repo, []api.Checksum{row.Sum})
 		if err != nil {
-			return api.ContentAnswer{}, storeError("reading a content", err)
+			return api.ContentAnswer{}, "", storeError("reading a content", err)
 		}
 		body, ok := bodies[row.Sum]
 		if row.Redacted || !ok {
-			return api.ContentAnswer{}, api.Errorf(api.ErrRedacted, "this version was redacted")
+			return api.ContentAnswer{}, "", api.Errorf(api.ErrRedacted, "this version was redacted")
 		}
-		return api.ContentAnswer{Repo: repo, Key: key.String(), Version: version, Checksum: row.Sum, Content: body}, nil
+		return api.ContentAnswer{Repo: repo, Key: key.String(), Version: version, Checksum: row.Sum, Content: body}, row.Allowed, nil
 	}
-	return api.ContentAnswer{}, api.Errorf(api.ErrNotFound, "the key has no content of this version")
+	return api.ContentAnswer{}, "", api.Errorf(api.ErrNotFound, "the key has no content of this version")
 }
 
 // Restore puts the content that key had at version in place again, reviving a
@@ -71,7 +78,7 @@ func (c *Core) Restore(ctx context.Context, push Push, key api.Key, version uint
 	if push.Role < api.Maintainer {
 		return Pushed{}, api.Errorf(api.ErrForbidden, "restoring is for maintainers of the repo")
 	}
-	then, err := c.Content(ctx, push.Repo, key, version)
+	then, allowed, err := c.content(ctx, push.Repo, key, version)
 	if err != nil {
 		return Pushed{}, err
 	}
@@ -83,6 +90,7 @@ func (c *Core) Restore(ctx context.Context, push Push, key api.Key, version uint
 		push.Request = api.PushRequest{
 			Entries: map[string]string{key.String(): then.Content},
 			Expect:  map[string]string{key.String(): stateOf(head, key).String()},
+			Allowed: allowedOf(key, allowed, c.generation),
 		}
 		pushed, err := c.Push(ctx, push)
 		if !errors.Is(err, api.ErrPrecondition) {

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -46,7 +47,7 @@ func (c *Core) Push(ctx context.Context, push Push) (Pushed, error) {
 	if err != nil {
 		return Pushed{}, err
 	}
-	used, err := c.scan(ctx, p, push.Request.Allowed)
+	used, err := c.scan(ctx, push.Repo, p, push.Request.Allowed)
 	if err != nil {
 		return Pushed{}, err
 	}
@@ -61,7 +62,7 @@ func (c *Core) Push(ctx context.Context, push Push) (Pushed, error) {
 	}
 	if len(v.puts)+len(v.retire) > 0 {
 		c.hub.Bump(push.Repo, head.Version)
-		c.audit(ctx, push, head.Version, used)
+		c.audit(ctx, push, head.Version, v.puts, used)
 	}
 	view := c.views.get(head)
 	return Pushed{PushAnswer: api.PushAnswer{
@@ -89,15 +90,18 @@ func (c *Core) update(ctx context.Context, push Push, p *proposal, who rights, c
 	return nil, v, storeError("storing a write", err)
 }
 
-// audit records each finding that a stored write was allowed to have. A key in
-// which something was found is not repeated.
-func (c *Core) audit(ctx context.Context, push Push, version uint64, used []api.Finding) {
+// audit logs each finding that a stored write was allowed to have; the versions
+// have it as well. A key in which something was found is not repeated.
+func (c *Core) audit(ctx context.Context, push Push, version uint64, stored []store.Put, used []allowance) {
 	for _, f := range used {
+		if !slices.ContainsFunc(stored, func(p store.Put) bool { return p.Key == f.key }) {
+			continue
+		}
 		key := f.Key
 		if f.Line == 0 {
 			key = withheld
 		}
-		c.o.Log.WarnContext(ctx, "finding was allowed by a person", "repo", push.Repo.String(), "version", version,
-			"key", key, "rule", f.Rule, "token", push.Actor.Token)
+		c.o.Log.WarnContext(ctx, "finding was allowed", "repo", push.Repo.String(), "version", version,
+			"key", key, "rule", f.Rule, "reason", f.reason, "token", push.Actor.Token)
 	}
 }

@@ -10,15 +10,26 @@ import (
 	"github.com/teammem/teammemd/api"
 )
 
-// allowance is a person's word that a finding is none.
-type allowance struct{ key, rule string }
+// allowance is a finding that passed, and why.
+type allowance struct {
+	api.Finding
+	key    api.Key
+	reason string
+}
 
 // scan judges contents and keys of a proposal. Entries with blocking findings
 // move to its refusal. It returns the findings that were allowed.
-func (c *Core) scan(ctx context.Context, p *proposal, allowed []api.Allowed) ([]api.Finding, error) {
-	may := make(map[allowance]bool, len(allowed))
+func (c *Core) scan(ctx context.Context, repo api.Repo, p *proposal, allowed []api.Allowed) ([]allowance, error) {
+	may := make(map[string]map[string]string, len(allowed)) // key to rule to reason
 	for _, a := range allowed {
-		may[allowance{a.Key, a.Rule}] = true
+		if may[a.Key] == nil {
+			may[a.Key] = make(map[string]string)
+		}
+		may[a.Key][a.Rule] = api.KnownReason(a.Reason)
+	}
+	policy, err := c.policy(ctx, repo)
+	if err != nil {
+		return nil, err
 	}
 	rules := c.o.Rules()
 	found := make([][]fault, len(p.puts))
@@ -33,24 +44,43 @@ func (c *Core) scan(ctx context.Context, p *proposal, allowed []api.Allowed) ([]
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var used []api.Finding
+	var used []allowance
 	kept := p.puts[:0]
 	for i, put := range p.puts {
+		key := put.Key.String()
 		blocked := false
+		passed := map[string]string{}
 		for _, f := range found[i] {
-			if f.Tier == tierAllowable && may[allowance{f.Key, f.Rule}] {
-				used = append(used, f.Finding)
+			if reason := c.lets(f, key, policy.Entries, may[key]); reason != "" {
+				used = append(used, allowance{f.Finding, put.Key, reason})
+				passed[f.Rule] = reason
 				continue
 			}
 			blocked = true
 			p.refused.add(f.err, f.Finding)
 		}
 		if !blocked {
+			put.Allowed = encodeAllowed(rules, passed)
 			kept = append(kept, put)
 		}
 	}
 	p.puts = kept
 	return used, nil
+}
+
+// lets returns why a finding in a key may pass, "" for one that blocks: the team's
+// policy for any tier, a person's word for the third. A content that could not be
+// judged never passes.
+func (c *Core) lets(f fault, key string, policy []api.PolicyEntry, allowed map[string]string) string {
+	switch {
+	case !errors.Is(f.err, api.ErrSecretFound):
+		return ""
+	case api.Allows(policy, f.Rule, key, c.o.Now()):
+		return api.AllowedByTeam
+	case f.Tier == api.TierBlock3 && allowed[f.Rule] != api.AllowedByTeam:
+		return allowed[f.Rule]
+	}
+	return ""
 }
 
 // judge scans one key and its content, whose checksum is sum, unless the pair is
@@ -75,7 +105,7 @@ func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Ch
 	}
 	var faults []fault
 	for _, f := range found {
-		if f.Tier != tierWarn {
+		if f.Tier != api.TierWarn {
 			if f.Key == "" {
 				f.Key = key // else the scanner has masked what it found in the key itself
 			}

@@ -67,7 +67,7 @@ func (v *View) Notice() api.Notice {
 // rendered once. Do not change it.
 func (v *View) Hashes(zipped bool) []byte {
 	v.once.Do(func() {
-		v.plain = renderHashes(v.head, v.sum)
+		v.plain = renderHashes(v.head, v.sum, v.cache.generation)
 		v.zip = compress(v.plain)
 		v.cache.charge(v, len(v.plain)+len(v.zip))
 	})
@@ -77,7 +77,7 @@ func (v *View) Hashes(zipped bool) []byte {
 	return v.plain
 }
 
-func renderHashes(head *store.Head, sum api.Checksum) []byte {
+func renderHashes(head *store.Head, sum api.Checksum, generation func() string) []byte {
 	const perRow = 130 // bytes: a key, its checksum and their punctuation
 	w := &jsonWriter{buf: make([]byte, 0, 512+perRow*len(head.Items))}
 	w.open('{')
@@ -88,6 +88,7 @@ func renderHashes(head *store.Head, sum api.Checksum) []byte {
 	}
 	w.close('}')
 	writeTombs(w, head.Tombs)
+	writeAllowed(w, head.Items, generation)
 	if len(head.Redacted) > 0 {
 		w.name("redacted")
 		w.open('[')

@@ -28,6 +28,7 @@ type Item struct {
 	Bytes    int
 	Version  uint64 // the repo's version that wrote it
 	Modified time.Time
+	Allowed  string // as in [Put]
 }
 
 // Tomb is one retired key.
@@ -63,7 +64,7 @@ func (h *Head) Next(c Change) *Head {
 	next := &Head{Repo: h.Repo, Epoch: h.Epoch, Version: h.Version + 1, Modified: c.At, Redacted: h.Redacted}
 	put := make([]Item, 0, len(c.Puts))
 	for _, p := range c.Puts {
-		put = append(put, Item{Key: p.Key, Sum: p.Sum, Bytes: len(p.Content), Version: next.Version, Modified: c.At})
+		put = append(put, Item{Key: p.Key, Sum: p.Sum, Bytes: len(p.Content), Version: next.Version, Modified: c.At, Allowed: p.Allowed})
 	}
 	dead := make([]Tomb, 0, len(c.Retire))
 	for _, key := range c.Retire {

@@ -16,6 +16,8 @@ var (
 	ErrNoVersion = errors.New("no such version")
 	// ErrNoCredential says that no live token or join code has this hash.
 	ErrNoCredential = errors.New("no such credential")
+	// ErrNoEntry says that a repo's scan policy has no such entry that counts.
+	ErrNoEntry = errors.New("no such entry of the scan policy")
 	// ErrLocked says that another process serves this store.
 	ErrLocked = errors.New("store is in use by another process")
 	// ErrNewerSchema says that a newer release wrote this store.
@@ -69,6 +71,9 @@ type Put struct {
 	Key     api.Key
 	Content string
 	Sum     api.Checksum // of Content; computed once, at the door
+	// Allowed says which findings in it people let pass. It is the core's to read;
+	// "" for none.
+	Allowed string
 }
 
 // Version is one row of a key's history.
@@ -81,6 +86,7 @@ type Version struct {
 	At       time.Time
 	Actor    api.Actor
 	Rules    string
+	Allowed  string // as in [Put]
 	Redacted bool
 }
 
@@ -144,6 +150,8 @@ type JoinCode struct {
 type Backend interface {
 	Store
 	Credentials
+	Policies
+	Rescans
 	// Close finishes what Update has begun and releases the files.
 	Close() error
 }

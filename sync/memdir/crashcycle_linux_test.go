@@ -55,7 +55,11 @@ func (f team) Follow(context.Context, func(api.Position)) error { return api.Err
 // clean finds no secrets.
 type clean struct{}
 
-func (clean) Check(context.Context, api.Key, string) ([]api.Finding, error) { return nil, nil }
+func (clean) Check(context.Context, api.Key, string, api.Vouched) ([]api.Finding, error) {
+	return nil, nil
+}
+
+func (clean) Rules() string { return "" }
 
 // runCycle runs one whole cycle, as a process does that has just started: lock,
 // load, recover, sync.

@@ -54,6 +54,8 @@ type Client struct {
 	stream time.Duration
 	idle   func() // closes connections that nobody uses
 
+	policy atomic.Pointer[policy] // nil: none is known
+
 	mu     sync.Mutex
 	era    context.Context         // of the requests under way; guarded by mu
 	endEra context.CancelCauseFunc // guarded by mu
@@ -168,6 +170,8 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if method != http.MethodGet {
 		c.setActor(req.Header)
 	}
 	if c.agent != "" {

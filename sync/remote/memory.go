@@ -33,6 +33,7 @@ func (c *Client) Hashes(ctx context.Context, known api.Checksum) (*api.View, err
 	if err != nil {
 		return nil, err
 	}
+	c.learnPolicy(ctx, got.header.Get(api.HeaderPolicy))
 	if got.status == http.StatusNotModified {
 		view := &api.View{NotModified: true}
 		view.Epoch, view.Version = parseState(got.header.Get(api.HeaderState))
@@ -58,6 +59,14 @@ func view(answer api.HashesAnswer, ours bool) *api.View {
 		Sums:     make(map[api.Key]api.Checksum, len(answer.EntryChecksums)),
 		Tombs:    make(map[api.Key]uint64, len(answer.DeletedEntries)),
 		Redacted: answer.Redacted,
+	}
+	for text, rules := range answer.EntryAllowed {
+		if key, err := api.ParseKey(text); err == nil && len(rules) > 0 {
+			if v.Allowed == nil {
+				v.Allowed = make(map[api.Key]map[string]string)
+			}
+			v.Allowed[key] = rules
+		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(answer.EntryChecksums)) {
 		key, keyErr := api.ParseKey(text)
@@ -147,6 +156,9 @@ func encode(batch api.Batch) ([]byte, error) {
 		if !utf8.ValidString(o.Content) {
 			return nil, fmt.Errorf("%w: %q is not UTF-8", api.ErrRefused, o.Key)
 		}
+		for _, rule := range slices.Sorted(maps.Keys(o.Allowed)) {
+			put.Allowed = append(put.Allowed, api.Allowed{Key: o.Key.String(), Rule: rule, Reason: o.Allowed[rule]})
+		}
 		put.Entries[o.Key.String()] = o.Content
 		put.Expect[o.Key.String()] = o.Expect
 	}
@@ -224,7 +236,9 @@ func check(content api.FullContent) api.Pulled {
 			pulled.Invalid = append(pulled.Invalid, printable(text))
 			continue
 		}
-		pulled.Entries = append(pulled.Entries, api.Incoming{Key: key, Content: body, Sum: sum, Modified: sane(content.EntryModified[text])})
+		pulled.Entries = append(pulled.Entries, api.Incoming{
+			Key: key, Content: body, Sum: sum, Modified: sane(content.EntryModified[text]), Allowed: content.EntryAllowed[text],
+		})
 	}
 	return pulled
 }

@@ -57,7 +57,7 @@ func newWorld(t *testing.T) world {
 		t.Fatal(err)
 	}
 	tokens := auth.New(backend, auth.Options{})
-	c, err := core.New(core.Options{Store: backend, Scan: func(context.Context, string, string) ([]api.Finding, error) { return nil, nil }})
+	c, err := core.New(core.Options{Store: backend, Policies: backend, Scan: scanMarks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +86,14 @@ func newWorld(t *testing.T) world {
 		t.Fatal(err)
 	}
 	return world{web.URL, secret, tokens}
+}
+
+// scanMarks finds what says MARK, which a person may let pass.
+func scanMarks(_ context.Context, key, content string) ([]api.Finding, error) {
+	if !strings.Contains(content, "MARK") {
+		return nil, nil
+	}
+	return []api.Finding{{Key: key, Line: 1, Rule: "mark", Tier: api.TierBlock3, Reason: "it says so"}}, nil
 }
 
 func (w world) client(t *testing.T) *remote.Client {

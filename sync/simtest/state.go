@@ -47,6 +47,9 @@ func apply(memory *api.Memory, record api.Record) {
 		}
 		memory.Bases[key] = base
 	}
+	if record.Rules != "" {
+		memory.Rules = record.Rules
+	}
 	if record.View != nil {
 		memory.Epoch, memory.Version = record.View.Epoch, record.View.Version
 	}

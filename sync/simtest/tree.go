@@ -234,8 +234,11 @@ func (t tree) persist(name string) error {
 // guard finds the mark.
 type guard struct{ *machine }
 
+// Rules never change in a history.
+func (guard) Rules() string { return "simulated" }
+
 // Check is asked from several goroutines and changes nothing.
-func (g guard) Check(_ context.Context, key api.Key, content string) ([]api.Finding, error) {
+func (g guard) Check(_ context.Context, key api.Key, content string, _ api.Vouched) ([]api.Finding, error) {
 	if g.guardBroken > 0 {
 		return nil, errors.New("the rules cannot be read")
 	}

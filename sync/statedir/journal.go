@@ -230,7 +230,7 @@ func (j *journal) replace(memory api.Memory) error {
 }
 
 func encode(memory api.Memory) ([]byte, error) {
-	head := line{Format: format, Push: memory.LastPush, Pull: memory.LastPull}
+	head := line{Format: format, Push: memory.LastPush, Pull: memory.LastPull, Rules: memory.Rules}
 	if memory.Epoch != "" || memory.Version != 0 {
 		head.View = &api.Position{Epoch: memory.Epoch, Version: memory.Version}
 	}

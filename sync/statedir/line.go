@@ -23,6 +23,7 @@ type line struct {
 	View   *api.Position    `json:"view,omitempty"`
 	Push   time.Time        `json:"push,omitzero"`
 	Pull   time.Time        `json:"pull,omitzero"`
+	Rules  string           `json:"rules,omitempty"`
 	Bases  map[string]*base `json:"bases,omitempty"` // nil base: forgotten
 }
 
@@ -38,7 +39,7 @@ type base struct {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (l *line) empty() bool {
-	return l.View == nil && l.Push.IsZero() && l.Pull.IsZero() && len(l.Bases) == 0
+	return l.View == nil && l.Push.IsZero() && l.Pull.IsZero() && l.Rules == "" && len(l.Bases) == 0
 }
 
 // appendTo adds the encoded line to buf.

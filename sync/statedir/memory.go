@@ -28,6 +28,9 @@ func delta(memory api.Memory, change api.Record) step {
 	if !change.LastPull.IsZero() && !change.LastPull.Equal(memory.LastPull) {
 		d.Pull = change.LastPull.Round(0).UTC()
 	}
+	if change.Rules != memory.Rules {
+		d.Rules = change.Rules
+	}
 	for key, next := range change.Bases {
 		if now := memory.Bases[key]; !equal(now, next) {
 			next.Ring = slices.Clone(next.Ring)
@@ -59,6 +62,9 @@ func apply(memory *api.Memory, s *step) {
 	}
 	if !s.Pull.IsZero() {
 		memory.LastPull = s.Pull
+	}
+	if s.Rules != "" {
+		memory.Rules = s.Rules
 	}
 	for _, k := range s.bases {
 		if isZero(k.base) {

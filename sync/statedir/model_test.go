@@ -43,6 +43,9 @@ func anyRecord(t *rapid.T) api.Record {
 	if rapid.Bool().Draw(t, "moved") {
 		r.View = &api.Position{Epoch: rapid.SampledFrom([]string{"", "e1", "e2"}).Draw(t, "epoch"), Version: rapid.Uint64Range(0, 5).Draw(t, "version")}
 	}
+	if rapid.Bool().Draw(t, "judged") {
+		r.Rules = rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "rules")
+	}
 	if rapid.Bool().Draw(t, "pushed") {
 		r.LastPush = noon.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "push")))
 	}
@@ -65,6 +68,9 @@ func applyToModel(m api.Memory, r api.Record) api.Memory {
 	m.Bases = maps.Clone(m.Bases)
 	if r.View != nil {
 		m.Epoch, m.Version = r.View.Epoch, r.View.Version
+	}
+	if r.Rules != "" {
+		m.Rules = r.Rules
 	}
 	if !r.LastPush.IsZero() {
 		m.LastPush = r.LastPush

@@ -139,23 +139,24 @@ func (w *changeWriter) exec(query string, args ...any) {
 func (w *changeWriter) put(p store.Put) {
 	key, sum := p.Key.String(), p.Sum[:]
 	w.exec("INSERT INTO bodies (repo, sum, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", w.repo, sum, p.Content)
-	w.exec(`INSERT INTO entries (repo, key, sum, bytes, version, modified_ms) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET sum = excluded.sum, bytes = excluded.bytes, version = excluded.version, modified_ms = excluded.modified_ms`,
-		w.repo, key, sum, len(p.Content), w.version, w.at)
-	w.history(key, store.OpPut, sum, len(p.Content))
+	w.exec(`INSERT INTO entries (repo, key, sum, bytes, version, modified_ms, allowed) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET sum = excluded.sum, bytes = excluded.bytes, version = excluded.version, modified_ms = excluded.modified_ms,
+			allowed = excluded.allowed`,
+		w.repo, key, sum, len(p.Content), w.version, w.at, p.Allowed)
+	w.history(key, store.OpPut, sum, len(p.Content), p.Allowed)
 }
 
 func (w *changeWriter) retire(k api.Key) {
 	key := k.String()
 	w.exec("DELETE FROM entries WHERE repo = ? AND key = ?", w.repo, key)
 	w.exec("INSERT INTO tombs (repo, key, version) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version", w.repo, key, w.version)
-	w.history(key, store.OpRetire, nil, 0)
+	w.history(key, store.OpRetire, nil, 0, "")
 }
 
 // history adds a version; a nil sum is stored as NULL.
-func (w *changeWriter) history(key string, op store.Op, sum any, bytes int) {
+func (w *changeWriter) history(key string, op store.Op, sum any, bytes int, allowed string) {
 	a := w.change.Actor
-	w.exec(`INSERT INTO versions (repo, key, version, op, sum, bytes, at_ms, token, person, device, agent, session, rules)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		w.repo, key, w.version, string(op), sum, bytes, w.at, a.Token, a.Person, a.Device, a.Agent, a.Session, w.change.Rules)
+	w.exec(`INSERT INTO versions (repo, key, version, op, sum, bytes, at_ms, token, person, device, agent, session, rules, allowed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		w.repo, key, w.version, string(op), sum, bytes, w.at, a.Token, a.Person, a.Device, a.Agent, a.Session, w.change.Rules, allowed)
 }

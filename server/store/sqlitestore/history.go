@@ -45,7 +45,7 @@ func loadBodies(conn *sqlite.Conn, repo int64, sums []api.Checksum, bodies map[a
 	return nil
 }
 
-const versionColumns = "key, version, op, sum, bytes, at_ms, token, person, device, agent, session, rules, redacted"
+const versionColumns = "key, version, op, sum, bytes, at_ms, token, person, device, agent, session, rules, redacted, allowed"
 
 // History returns versions, newest first.
 func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit int) ([]store.Version, error) {
@@ -88,6 +88,6 @@ func scanVersion(stmt *sqlite.Stmt) (store.Version, error) {
 			Token: stmt.ColumnText(6), Person: stmt.ColumnText(7), Device: stmt.ColumnText(8),
 			Agent: stmt.ColumnText(9), Session: stmt.ColumnText(10),
 		},
-		Rules: stmt.ColumnText(11), Redacted: stmt.ColumnInt(12) != 0,
+		Rules: stmt.ColumnText(11), Redacted: stmt.ColumnInt(12) != 0, Allowed: stmt.ColumnText(13),
 	}, nil
 }

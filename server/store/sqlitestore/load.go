@@ -107,7 +107,7 @@ func (s *Store) load(conn *sqlite.Conn, repo api.Repo) (*repoRow, error) {
 // Keys are compared as bytes by SQLite as well, so the rows come sorted.
 
 func loadItems(conn *sqlite.Conn, row *repoRow) error {
-	return sqlitex.Execute(conn, "SELECT key, sum, bytes, version, modified_ms FROM entries WHERE repo = ? ORDER BY key", &sqlitex.ExecOptions{
+	return sqlitex.Execute(conn, "SELECT key, sum, bytes, version, modified_ms, allowed FROM entries WHERE repo = ? ORDER BY key", &sqlitex.ExecOptions{
 		Args: []any{row.id},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			key, err := columnKey(stmt, 0)
@@ -120,6 +120,7 @@ func loadItems(conn *sqlite.Conn, row *repoRow) error {
 			}
 			row.head.Items = append(row.head.Items, store.Item{
 				Key: key, Sum: sum, Bytes: stmt.ColumnInt(2), Version: uint64(stmt.ColumnInt64(3)), Modified: columnTime(stmt, 4),
+				Allowed: stmt.ColumnText(5),
 			})
 			return nil
 		},
