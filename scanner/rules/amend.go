@@ -48,7 +48,7 @@ var amended = map[string]func(*Rule){
 		r.Keywords, r.Filters = []string{"hooks"}, append(r.Filters, LastPart)
 	},
 	// jwt.io's own token is in every text on the matter.
-	"jwt": func(r *Rule) { r.Filters = append(r.Filters, NotPlaceholder) },
+	"jwt": func(r *Rule) { r.Filters = append(r.Filters, NotPlaceholder, NotNATS) },
 	// The vendor's name begins every match, the words given do not.
 	"lob-api-key":     keywords("lob"),
 	"lob-pub-api-key": keywords("lob"),

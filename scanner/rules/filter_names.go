@@ -1,5 +1,7 @@
 package rules
 
+import "strings"
+
 var (
 	uuidShape = expressionOf(`^(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	// nameShape is what people name things in code: words of letters with few
@@ -17,7 +19,7 @@ var (
 // named reports whether value is the name of something rather than a secret: in
 // code, in a file system, on the web, of a release, of a person's mailbox.
 func named(value string) bool {
-	if pathShape.MatchString(value) || linkShape.MatchString(value) || release.MatchString(value) || mailbox.MatchString(value) || digest.MatchString(value) {
+	if strings.HasPrefix(value, "--") || pathShape.MatchString(value) || linkShape.MatchString(value) || release.MatchString(value) || mailbox.MatchString(value) || digest.MatchString(value) {
 		return true
 	}
 	if !nameShape.MatchString(value) {

@@ -53,3 +53,25 @@ var LastPart = Filter{Name: "last-part-1", Keep: func(m Match) bool {
 var NotSource = Filter{Name: "not-source-1", Keep: func(m Match) bool { return !sourcePath.MatchString(m.Whole()) }}
 
 var sourcePath = expressionOf(`/(?:blob|tree|commits?|raw|blame|compare|releases|src)/`)
+
+// NotNATS keeps a signed token that is good by itself. Those of NATS name a key,
+// and open nothing without its seed; most of them are public.
+var NotNATS = Filter{Name: "not-nats-1", Keep: func(m Match) bool {
+	header, _, _ := strings.Cut(m.Secret(), ".")
+	raw, err := stdbase64.RawURLEncoding.DecodeString(header)
+	return err != nil || !strings.Contains(string(raw), `"ed25519`)
+}}
+
+// NotPublicKey keeps what is no public key of NATS or Stellar: their seeds begin
+// with another letter.
+var NotPublicKey = Filter{Name: "not-public-key-1", Keep: func(m Match) bool { return !publicKey.MatchString(m.Secret()) }}
+
+var publicKey = expressionOf(`^[ACGNOUX][A-Z2-7]{55}$`)
+
+// NotNameOf keeps a value whose label is that of a secret, not of a secret's
+// name, place or kind.
+var NotNameOf = Filter{Name: "not-name-of-1", Keep: func(m Match) bool {
+	return !nameOf.MatchString(m.Text[m.Start:m.SecretStart])
+}}
+
+var nameOf = expressionOf(`(?i)(?:name|alg|algorithm|path|file|ref|type|url|ttl)["']?\s{0,2}[=:]\s{0,2}["']?$`)

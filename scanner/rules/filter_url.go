@@ -69,8 +69,9 @@ func exampleHost(host, secret string) bool {
 
 // OpensScheme keeps a URL whose scheme can have credentials, but for the address
 // to which an application reports its errors, which is public.
-var OpensScheme = Filter{Name: "opens-scheme-1", Keep: func(m Match) bool {
-	return schemeBefore(m.Text, m.Start) && !strings.Contains(m.Text[m.SecretEnd:m.End], "sentry")
+var OpensScheme = Filter{Name: "opens-scheme-2", Keep: func(m Match) bool {
+	_, host, _ := strings.Cut(m.Text[m.SecretEnd:m.End], "@")
+	return schemeBefore(m.Text, m.Start) && !strings.Contains(host, "sentry") && !exampleHost(hostShape.FindString(host), m.Secret())
 }}
 
 // Remote keeps a match whose line does not say that it is about this machine or
@@ -85,12 +86,12 @@ var NotEmulator = Filter{Name: "not-emulator-1", Keep: func(m Match) bool {
 	return !strings.HasPrefix(m.Secret(), "Eby8vdM02xNOcq"+"FlqUwJPLlmEtlCDXJ1") && !strings.HasPrefix(m.Secret(), "C2y6yDjf5/R+ob"+"0N8A7Cgv30VRDJIWEHLM")
 }}
 
-// NotBadge keeps a parameter of anything but an image or an embedded page, whose
-// addresses are made to be shown.
+// NotBadge keeps a parameter of anything but an image, an embedded page or an
+// invitation to a meeting, whose addresses are made to be shown.
 var NotBadge = Filter{Name: "not-badge-2", Keep: func(m Match) bool {
 	before := m.Text[max(0, m.Start-200):m.Start]
 	address := before[strings.LastIndexAny(before, " \t\n\"'`(<>")+1:]
-	return !strings.HasSuffix(address, ".svg") && !strings.Contains(address, "/embed/")
+	return !strings.HasSuffix(address, ".svg") && !strings.Contains(address, "/embed/") && !strings.Contains(address, "zoom.us/j/")
 }}
 
 // NotOwnHost keeps a match that does not name this machine.

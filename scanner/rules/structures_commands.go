@@ -79,8 +79,9 @@ var commandStructures = []Rule{
 		Keywords: []string{"--from-literal", "--docker-password", "--set"},
 		Pattern: `(?:--from-literal(?:=|\s)["']?[\w.-]{0,60}(?i:pass|password|passwd|token|secret|key|pwd)[\w.-]{0,20}=|--docker-password[= ]|--set(?:-string)?\s[\w.\[\]-]{0,120}(?i:pass|password|passwd|token|secret|apikey)=)` +
 			argument,
-		Filters: []Filter{Strong},
+		Filters: []Filter{Strong, NotNameOf},
 		Hits:    each(with("kubectl create secret generic x --from-literal=db-password=", ""), with("--from-literal=token='", "'"), with("--docker-password=", " --docker-email=a")),
-		Misses:  each(plain("--from-literal=password="+"supersecret"), plain("--docker-password=$PASS"), plain("--set auth.existingSecret=my-secret")),
+		Misses:  each(plain("--from-literal=password="+"supersecret"), plain("--docker-password=$PASS"), plain("--set auth.existingSecret=my-secret"),
+			plain("--from-literal=tsig-keyname='k8s-external-dns-key'"), plain("--from-literal=token=xoxb-YOUR-TOKEN")),
 	},
 }
