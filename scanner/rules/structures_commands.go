@@ -81,7 +81,7 @@ var commandStructures = []Rule{
 			argument,
 		Filters: []Filter{Strong, NotNameOf},
 		Hits:    each(with("kubectl create secret generic x --from-literal=db-password=", ""), with("--from-literal=token='", "'"), with("--docker-password=", " --docker-email=a")),
-		Misses:  each(plain("--from-literal=password="+"supersecret"), plain("--docker-password=$PASS"), plain("--set auth.existingSecret=my-secret"),
+		Misses: each(plain("--from-literal=password="+"supersecret"), plain("--docker-password=$PASS"), plain("--set auth.existingSecret=my-secret"),
 			plain("--from-literal=tsig-keyname='k8s-external-dns-key'"), plain("--from-literal=token=xoxb-YOUR-TOKEN")),
 	},
 }
