@@ -88,4 +88,3 @@ func withBoundaries(expression string) func(*Rule) {
 func hits(made func(*samples.Source) []string) func(*Rule) {
 	return func(r *Rule) { r.Hits = made }
 }
-
