@@ -188,6 +188,51 @@ func TestPolicyLetsPass(t *testing.T) {
 	}
 }
 
+// TestPolicyIsAboutFindings: what could not be judged has no rule that a policy
+// could let pass.
+func TestPolicyIsAboutFindings(t *testing.T) {
+	w := newWorld(t, options{})
+	lead := w.token("a/b", api.Maintainer)
+	if got := w.allowRule(lead, "a/b", "unreadable", "", time.Time{}); got.status != http.StatusOK {
+		t.Fatal(got.status)
+	}
+	wantStatus(t, "what could not be judged", w.tryPut(lead, "a/b", map[string]string{"k": markHeld}), http.StatusUnprocessableEntity, "refused")
+}
+
+// TestAllowedEndsWithItsGeneration: other rules mean other things. What was
+// allowed under older ones is history, and not told or repeated.
+func TestAllowedEndsWithItsGeneration(t *testing.T) {
+	var rules atomic.Pointer[string]
+	set := func(s string) { rules.Store(&s) }
+	set("1-a")
+	w := newWorld(t, options{core: func(o *core.Options) { o.Rules = func() string { return *rules.Load() } }})
+	lead := w.token("a/b", api.Maintainer)
+	if got := w.tryPut(lead, "a/b", map[string]string{"k": markBlock3}, api.Allowed{Key: "k", Rule: "rule-block3", Reason: "example"}); got.status != http.StatusOK {
+		t.Fatal(got.status)
+	}
+	w.put(lead, "a/b", entries{"other": "prose"})
+	allowed := func() map[string]map[string]string {
+		return decodeAs[api.FullAnswer](t, w.do(request{path: memory("a/b"), token: lead})).Content.EntryAllowed
+	}
+	restore := func(want int) {
+		t.Helper()
+		w.put(lead, "a/b", entries{"k": "prose under " + *rules.Load()})
+		if got := w.do(request{method: http.MethodPost, path: api.PathRestore, token: lead, body: `{"repo":"a/b","key":"k","version":1}`}); got.status != want {
+			t.Errorf("restoring under %s: %d, want %d", *rules.Load(), got.status, want)
+		}
+	}
+	set("1-b")
+	if len(allowed()) != 1 {
+		t.Error("it ended with a minor change")
+	}
+	restore(http.StatusOK)
+	set("2-a")
+	if got := allowed(); got != nil {
+		t.Errorf("it outlives a major change: %v", got)
+	}
+	restore(http.StatusUnprocessableEntity)
+}
+
 func TestPolicyRefuses(t *testing.T) {
 	w := newWorld(t, options{})
 	lead := w.token("a/b", api.Maintainer)

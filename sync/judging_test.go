@@ -157,6 +157,12 @@ func TestFirstMeetingIsJudged(t *testing.T) {
 		if h, ok := heldAs(r.sync(t, teamsync.Mode{}), "bad.md"); !ok || !h.OnServer {
 			t.Errorf("held %+v", h)
 		}
+		// Later as well, when everything else was judged long ago.
+		r.remote.set("worse.md", "another swordfish")
+		r.tree.write("worse.md", "another swordfish")
+		if h, ok := heldAs(r.sync(t, teamsync.Mode{}), "worse.md"); !ok || !h.OnServer {
+			t.Errorf("held %+v", h)
+		}
 	})
 }
 

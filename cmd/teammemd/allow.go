@@ -43,6 +43,8 @@ func (a *app) allowCommand() *cobra.Command {
 	flags.StringVar(&f.team, "team", "", "let this rule pass for the whole team, whatever its tier")
 	flags.StringVar(&f.keys, "key", "", "with --team: only in keys that match, such as docs/*.md or docs/**")
 	flags.StringVar(&f.expires, "expires", "", "with --team: for how long, as 30d, 12h or a date; for good without it")
+	// The one error is that of a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("reason", cobra.FixedCompletions(api.AllowReasons, cobra.ShellCompDirectiveNoFileComp))
 	list := &cobra.Command{
 		Use: "list", Short: "List what may pass, here and for the team", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.allowList(cmd.Context()) },

@@ -79,7 +79,7 @@ func scrubbed(ctx context.Context, sc *scanner.Scanner, text string, line int) (
 		}
 		line = beginsAt(text, line, findings)
 		next, found := scrubLine(text, line, findings)
-		if left = nil; len(found) == 0 {
+		if len(found) == 0 {
 			return text, line, rules, nil, nil
 		}
 		for _, rule := range found {
@@ -87,7 +87,7 @@ func scrubbed(ctx context.Context, sc *scanner.Scanner, text string, line int) (
 				rules = append(rules, rule)
 			}
 		}
-		text, left = next, found
+		text = next
 	}
 	findings, err := sc.Scan(ctx, "", text)
 	if err != nil {
