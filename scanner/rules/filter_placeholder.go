@@ -21,8 +21,13 @@ func placeholder(value string) bool {
 	if value == "" || reference(value) || published(value) || sequence(value) || documentation(value) {
 		return true
 	}
-	bare := template.ReplaceAllString(value, "\n")
-	bare = mask.ReplaceAllString(bare, "\n")
+	bare := value
+	if strings.ContainsAny(bare, templateSigns) {
+		bare = template.ReplaceAllString(bare, "\n")
+	}
+	if repeats(bare) {
+		bare = mask.ReplaceAllString(bare, "\n")
+	}
 	if bare != value {
 		return longest(bare) < shortest || placeholder(strings.ReplaceAll(bare, "\n", ""))
 	}
@@ -35,6 +40,20 @@ var template = expressionOf(`<[^<>]{0,80}>|\{\{.{0,80}?\}\}|[$#]\{[^{}]{0,80}\}?
 
 // mask is a run that hides what stood there.
 var mask = expressionOf(`\*{3,}|\.{3,}|…|•{2,}|●{2,}|[xX]{4,}|_{4,}|-{6,}|#{4,}|\?{3,}|0{8,}|█+`)
+
+// templateSigns are the characters of which every template has one.
+const templateSigns = "<{$#%[_@"
+
+// repeats reports whether value can have a mask: a character three times in a
+// row, or one beyond ASCII.
+func repeats(value string) bool {
+	for i := range len(value) {
+		if value[i] >= 0x80 || i >= 2 && value[i]|0x20 == value[i-1]|0x20 && value[i]|0x20 == value[i-2]|0x20 {
+			return true
+		}
+	}
+	return false
+}
 
 // longest returns the length in bytes of the longest line.
 func longest(lines string) int {

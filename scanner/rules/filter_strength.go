@@ -132,14 +132,15 @@ func (m makeup) mixed(length int) bool {
 }
 
 func isRandom(value string) bool {
-	if len(value) < shortest || placeholder(value) || named(value) || isUUID(value) {
+	if len(value) < shortest {
 		return false
 	}
 	m := makeupOf(value)
-	if m.other > 0 || !m.mixed(len(value)) || m.lower+m.upper < 3 || m.signs*4 > len(value) {
+	if m.other > 0 || !m.mixed(len(value)) || m.lower+m.upper < 3 || m.signs*4 > len(value) || m.changes*6 < len(value) ||
+		m.wordy*2 >= len(value) && (m.changes-2*m.signs)*3 < len(value) || Entropy(value) < 3 {
 		return false
 	}
-	return m.changes*6 >= len(value) && (m.wordy*2 < len(value) || (m.changes-2*m.signs)*3 >= len(value)) && Entropy(value) >= 3
+	return !isUUID(value) && !placeholder(value) && !named(value)
 }
 
 // hashed is how a hash of a password begins, after the name of its user or alone.
