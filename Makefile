@@ -20,6 +20,10 @@ PROOF_SEEDS ?= 100000
 PROOF_STEPS ?= 10000000
 PROOF_HISTORIES ?= 200
 FUZZTIME ?= 10s
+# For each of the scanner's three fuzz targets: a minute in all, and ten in a
+# proof.
+SCAN_FUZZTIME ?= 20s
+PROOF_SCAN_FUZZTIME ?= 200s
 BENCH ?= .
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -41,7 +45,7 @@ build: ## build bin/teammemd, stripped
 	go build -trimpath -ldflags "$(LDFLAGS)" -o bin/teammemd ./cmd/teammemd
 
 .PHONY: test
-test: tools unit race ## install what the tests need, run them all, then most with the race detector
+test: tools unit race fuzz-scanner ## install what the tests need, run them all, then most with the race detector
 
 .PHONY: tools
 tools:
@@ -89,6 +93,12 @@ fuzz: ## every fuzz target for FUZZTIME
 		go test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) "$${file%/*}"; \
 	done
 
+.PHONY: fuzz-scanner
+fuzz-scanner: ## the scanner's fuzz targets for SCAN_FUZZTIME each
+	go test -run '^$$' -fuzz '^FuzzScan$$' -fuzztime $(SCAN_FUZZTIME) ./scanner
+	go test -run '^$$' -fuzz '^FuzzNormalise$$' -fuzztime $(SCAN_FUZZTIME) ./scanner/view
+	go test -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime $(SCAN_FUZZTIME) ./scanner/view
+
 .PHONY: proof
 proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved; a summary at the end
 	@mkdir -p .cache; begun=$$SECONDS; { \
@@ -98,6 +108,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 -run '^TestF[0-9]' $$(go list ./... | grep -v '/tests$$')); \
 		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
 		go run ./tests/teeth -all; \
+		$(MAKE) --no-print-directory fuzz-scanner SCAN_FUZZTIME=$(PROOF_SCAN_FUZZTIME); \
 	} 2>&1 | tee $(PROOF); \
 	printf '\nproof of %s, %s, %s processors, %s s\n' "$(VERSION)" "$$(go env GOVERSION GOOS GOARCH | tr '\n' ' ')" "$$(getconf _NPROCESSORS_ONLN)" $$((SECONDS - begun)); \
 	sed -n 's/^FIGURE /  /p; s/^SKIP /  SKIP /p' $(PROOF)

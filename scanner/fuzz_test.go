@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/scanner/samples"
@@ -20,6 +21,9 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, text string) {
 		findings, err := s.Scan(t.Context(), name, text)
 		if refusal := (*scanner.Refusal)(nil); errors.As(err, &refusal) {
+			if refusal.Reason == scanner.Unreadable {
+				t.Fatalf("%d bytes: %s", len(text), refusal.Detail)
+			}
 			return
 		}
 		if err != nil {
@@ -48,5 +52,32 @@ func FuzzScan(f *testing.F) {
 			t.Fatalf("the second scan differs: %d and %d findings, %v", len(findings), len(again), err)
 		}
 		scanner.MaskName(name, findings)
+		mustFind(t, s, text)
 	})
+}
+
+// mustFind plants a token on a line of its own and wants it found, whatever
+// stands around it.
+func mustFind(t *testing.T, s *scanner.Scanner, text string) {
+	t.Helper()
+	value := sample(t, "github-pat")
+	at := len(text) / 2
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	before := text[:at] + "\n"
+	planted := before + value + "\n" + text[at:]
+	if len(planted) > scanner.DefaultMaxBytes {
+		return
+	}
+	findings, err := s.Scan(t.Context(), "", planted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(findings, func(f scanner.Finding) bool {
+		start, end := f.Span()
+		return f.Rule == "github-pat" && start == len(before) && end == start+len(value)
+	}) {
+		t.Fatalf("the planted token in a text of %d bytes is not found", len(planted))
+	}
 }

@@ -163,7 +163,7 @@ func TestScanIsSafeForConcurrentUse(t *testing.T) {
 
 func TestTiers(t *testing.T) {
 	assigned := "api_" + "key = \"" + strings.TrimPrefix(sample(t, "twilio-api-key"), "SK") + "x\"\n"
-	token := strings.Join([]string{"eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", sample(t, "github-pat")[4:]}, ".")
+	token := strings.Join([]string{"eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiI3NzAxMjM5ODgwMSJ9", sample(t, "github-pat")[4:]}, ".")
 	tests := []struct {
 		rule, text string
 		want       scanner.Tier

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/scanner/samples"
 )
 
@@ -64,7 +65,7 @@ func TestUpDetached(t *testing.T) {
 				t.Fatalf("exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 			}
 			for _, want := range []string{
-				"server    http://127.0.0.1:", "repo      acme/api (from origin)", fmt.Sprintf("%d files, 222 rules, 0 findings", len(files)),
+				"server    http://127.0.0.1:", "repo      acme/api (from origin)", fmt.Sprintf("%d files, %d rules, 0 findings", len(files), ruleCount()),
 				fmt.Sprintf("in sync   %d sent, 0 received", len(files)), "0 held", "teammate  teammemd join http://127.0.0.1:", "valid 15 min, once",
 			} {
 				if !strings.Contains(o.stdout, want) {
@@ -275,7 +276,7 @@ func TestUpHolds(t *testing.T) {
 	}
 	for _, want := range []string{
 		"held  deploy.md:3  stripe-access-token  ->  teammemd scrub deploy.md:3, and rotate it if it was ever shared",
-		"1 sent", "1 held", "2 files, 222 rules, 1 finding",
+		"1 sent", "1 held", fmt.Sprintf("2 files, %d rules, 1 finding", ruleCount()),
 	} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("up does not say %q:\n%s", want, o.stdout)
@@ -312,5 +313,20 @@ func TestWorktrees(t *testing.T) {
 	}
 	if roots := decode[struct{ Roots []any }](t, m.ok("config", "show", "--json").stdout).Roots; len(roots) != 1 {
 		t.Errorf("%d roots, want 1", len(roots))
+	}
+}
+
+// ruleCount is how many rules the scanner of this tree has.
+func ruleCount() int { return scanner.New(scanner.Options{}).Rules() }
+
+// TestReadmeCountsTheRules keeps the transcript in README that of this tree.
+func TestReadmeCountsTheRules(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("14 files, %d rules, 0 findings", ruleCount()); !strings.Contains(string(readme), want) {
+		t.Errorf("README does not say %q", want)
 	}
 }

@@ -275,7 +275,7 @@ func (s *search) window(i int, w span) {
 func (s *search) judge(i int, r *rule, at int, loc []int) bool {
 	start, end := r.span(loc)
 	m := rules.Match{Text: s.Text, Start: at + loc[0], End: at + loc[1], SecretStart: at + start, SecretEnd: at + end}
-	if m.SecretStart >= m.SecretEnd {
+	if m.SecretStart >= m.SecretEnd || m.SecretStart < s.ends[i] { // empty, or found before
 		return false
 	}
 	if s.Within != nil && !s.Within.Touched(max(0, m.Start-1), min(len(s.Text), m.End+1)) {

@@ -44,7 +44,11 @@ var amended = map[string]func(*Rule){
 		return []string{"nytimes_token = " + s.Text(samples.Alnum, 32)}
 	}),
 	"slack-config-access-token": keywords("xoxe"),
-	"slack-webhook-url":         keywords("hooks"),
+	"slack-webhook-url": func(r *Rule) {
+		r.Keywords, r.Filters = []string{"hooks"}, append(r.Filters, LastPart)
+	},
+	// jwt.io's own token is in every text on the matter.
+	"jwt": func(r *Rule) { r.Filters = append(r.Filters, NotPlaceholder, NotNATS) },
 	// The vendor's name begins every match, the words given do not.
 	"lob-api-key":     keywords("lob"),
 	"lob-pub-api-key": keywords("lob"),
@@ -58,10 +62,19 @@ var amended = map[string]func(*Rule){
 		r.Alphabet = `\w+=` // a slash after it belongs to a path
 	},
 	// A command ends; a document does not.
-	"curl-auth-header": reach(1500),
-	"curl-auth-user":   reach(1500),
+	"curl-auth-header": func(r *Rule) {
+		r.Reach, r.Filters = 1500, append(r.Filters, HeaderSecret)
+		r.Hits = each(holding(`curl -H "Authorization: Bearer `, `" https://a.io`), holding("curl https://a.io --header 'X-Api-Key: ", "'"))
+	},
+	"curl-auth-user": func(r *Rule) {
+		r.Reach, r.Filters = 1500, append(r.Filters, UserPair)
+		r.Hits = each(with(`curl https://a.io -u "bill:`, `"`), with("curl --user 'bill:", "' https://a.io"))
+	},
 	// The longest keys in use, RSA of 16,384 bits, have 13,000 bytes.
-	"private-key": reach(20_000),
+	"private-key": func(r *Rule) {
+		r.Reach, r.Filters = 20_000, append(r.Filters, KeyInArmour)
+		r.Hits = each(between(armour("BEGIN")+"\n", body(64*4), "\n"+armour("END")), between(armour("BEGIN RSA")+`\n`, body(64*3), `\n`+armour("END RSA")))
+	},
 }
 
 func keywords(words ...string) func(*Rule) {
@@ -74,8 +87,4 @@ func withBoundaries(expression string) func(*Rule) {
 
 func hits(made func(*samples.Source) []string) func(*Rule) {
 	return func(r *Rule) { r.Hits = made }
-}
-
-func reach(n int) func(*Rule) {
-	return func(r *Rule) { r.Reach = n }
 }

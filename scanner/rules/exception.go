@@ -2,10 +2,8 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // exception is what a rule of gitleaks lets pass.
@@ -39,9 +37,7 @@ func filtersOf(id string, exceptions []exception) []Filter {
 // keep compiles the exception when it is first needed.
 func (e exception) keep() func(Match) bool {
 	words := lowered(e.StopWords)
-	regex := sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("(?:" + strings.Join(e.Regexes, ")|(?:") + ")")
-	})
+	regex := expressionOf("(?:" + strings.Join(e.Regexes, ")|(?:") + ")")
 	return func(m Match) bool {
 		secret := strings.ToLower(m.Secret())
 		word := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(secret, w) })
@@ -49,9 +45,9 @@ func (e exception) keep() func(Match) bool {
 		case len(e.Regexes) == 0:
 			return !word
 		case e.Condition == "AND":
-			return !(word || len(words) == 0) || !regex().MatchString(e.target(m))
+			return !word && len(words) > 0 || !regex.MatchString(e.target(m))
 		}
-		return !word && !regex().MatchString(e.target(m))
+		return !word && !regex.MatchString(e.target(m))
 	}
 }
 

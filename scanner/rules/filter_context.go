@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -21,4 +20,12 @@ var AfterSetting = Filter{Name: "after-setting-1", Keep: func(m Match) bool {
 // Statement keeps a password of a statement about a user.
 var Statement = Filter{Name: "statement-1", Keep: func(m Match) bool { return statement.MatchString(m.Line()) }}
 
-var statement = regexp.MustCompile(`(?i)\b(?:user|role|login|identified|grant|credential)\b`)
+var statement = expressionOf(`(?i)\b(?:user|role|login|identified|grant|credential)\b`)
+
+// NotCSRF keeps a cookie that is more than a guard against forged requests: such
+// a token is in every page, and worth nothing without the session.
+var NotCSRF = Filter{Name: "not-csrf-1", Keep: func(m Match) bool {
+	return !csrfName.MatchString(m.Text[m.Start:m.SecretStart])
+}}
+
+var csrfName = expressionOf(`(?i)[cx]srf[\w.-]{0,24}=$`)

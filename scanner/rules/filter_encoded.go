@@ -65,7 +65,7 @@ var Base32 = Filter{Name: "base32-1", Keep: func(m Match) bool {
 // encodedWords reports whether value is base64 of a text that is no secret.
 func encodedWords(value string) bool {
 	raw, err := stdbase64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
-	if err != nil || len(raw) < 9 {
+	if err != nil || len(raw) < 5 || len(raw) < 9 && !strings.HasSuffix(value, "=") {
 		return false
 	}
 	for _, c := range raw {

@@ -3,7 +3,6 @@ package rules
 import (
 	"crypto/sha256"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -67,7 +66,7 @@ func checked58(text string) bool {
 // list of dates or numbers of issues.
 var RecoveryCodes = Filter{Name: "recovery-codes-1", Keep: func(m Match) bool { return recoveryCodes(m.Secret()) }}
 
-var codeShape = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9-]{5,}`)
+var codeShape = expressionOf(`[A-Za-z0-9][A-Za-z0-9-]{5,}`)
 
 func recoveryCodes(list string) bool {
 	codes := codeShape.FindAllString(list, -1)

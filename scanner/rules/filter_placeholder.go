@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -31,11 +30,11 @@ func placeholder(value string) bool {
 }
 
 // template is a part of a value that something else fills in.
-var template = regexp.MustCompile(`<[^<>]{0,80}>|\{\{.{0,80}?\}\}|[$#]\{[^{}]{0,80}\}?|\$\([^()]{0,80}\)?|\{[A-Za-z_][\w.:-]{0,60}\}|` +
+var template = expressionOf(`<[^<>]{0,80}>|\{\{.{0,80}?\}\}|[$#]\{[^{}]{0,80}\}?|\$\([^()]{0,80}\)?|\{[A-Za-z_][\w.:-]{0,60}\}|` +
 	`%\([a-z_]{1,40}\)s|%[A-Za-z_]{2,40}%|^\$[A-Za-z_]\w{0,60}(?::\w{0,60})?$|^%[sdvq]$|^\[[A-Za-z_ -]{0,60}\]$|__[A-Z_]{2,40}__|^@[A-Z_]{2,40}@?$`)
 
 // mask is a run that hides what stood there.
-var mask = regexp.MustCompile(`\*{3,}|\.{3,}|…|•{2,}|●{2,}|[xX]{4,}|_{4,}|-{6,}|#{4,}|\?{3,}|0{8,}|█+`)
+var mask = expressionOf(`\*{3,}|\.{3,}|…|•{2,}|●{2,}|[xX]{4,}|_{4,}|-{6,}|#{4,}|\?{3,}|0{8,}|█+`)
 
 // longest returns the length in bytes of the longest line.
 func longest(lines string) int {
@@ -47,12 +46,12 @@ func longest(lines string) int {
 }
 
 // origin is how a value begins that says where the secret is instead of what.
-var origin = regexp.MustCompile(`^(?i:os\.(?:environ|getenv)|process\.env|import\.meta|getenv|env[.(:\[]|ENV[\[.(]|secrets?[.\[]|vars?\.|local\.|data\.|module\.|` +
+var origin = expressionOf(`^(?i:os\.(?:environ|getenv)|process\.env|import\.meta|getenv|env[.(:\[]|ENV[\[.(]|secrets?[.\[]|vars?\.|local\.|data\.|module\.|` +
 	`config[.(\[]|settings\.|self\.|this\.|params?[.\[]|args?\.|options?\.|req(?:uest)?\.|response\.|props\.|vault:|vault\.|op://|ref\+|ENC\[|enc:|sops|!vault|!secret|!ref|!sub|` +
-	`file:|urn:|secretref|arn:|projects/|aws-sm:|ssm:|keyvault|@microsoft\.keyvault|lookup\(|\(?get-|ansible-vault|new |await |\$ANSIBLE_VAULT|System\.)`)
+	`AWS4-|file:|urn:|secretref|arn:|projects/|aws-sm:|ssm:|keyvault|@microsoft\.keyvault|lookup\(|\(?get-|ansible-vault|new |await |\$ANSIBLE_VAULT|System\.)`)
 
 // call is a call or an index, which is code and no value.
-var call = regexp.MustCompile(`^[A-Za-z_$][\w.:>-]{1,60}(?:\(|\[["'\w])`)
+var call = expressionOf(`^[A-Za-z_$][\w.:>-]{1,60}(?:\(|\[["'\w])`)
 
 // reference reports whether value names the place of a secret.
 func reference(value string) bool {

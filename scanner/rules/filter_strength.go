@@ -2,7 +2,6 @@ package rules
 
 import (
 	"math"
-	"regexp"
 	"strings"
 )
 
@@ -161,10 +160,10 @@ func isRandom(value string) bool {
 }
 
 // hashed is how a hash of a password begins, after the name of its user or alone.
-var hashed = regexp.MustCompile(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|2[aby]|[156y])\$|\{(?:S?SHA|SHA512)\})`)
+var hashed = expressionOf(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|2[aby]|[156y])\$|\{(?:S?SHA|SHA512)\})`)
 
 func strong(value string) bool {
-	if len(value) < 8 || len(value) > 128 || placeholder(value) || named(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
+	if len(value) < 8 || len(value) > 120 || placeholder(value) || named(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
 		return false
 	}
 	m := makeupOf(value)
@@ -175,7 +174,7 @@ func strong(value string) bool {
 	if m.digits == 0 && m.wordy*10 >= letters*7 {
 		return false
 	}
-	return m.kinds() >= 3 || len(value) >= 12 && m.digits >= 2 && (m.wordy*10 < len(value)*7 || (m.changes-2*m.signs)*3 >= len(value))
+	return m.kinds() >= 3 || len(value) >= 12 && m.mixed(len(value)) || len(value) >= 12 && m.digits >= 2 && (m.wordy*10 < len(value)*7 || (m.changes-2*m.signs)*3 >= len(value))
 }
 
 // NotWeak keeps a password that is no single word and no word with a number,
@@ -206,7 +205,7 @@ var StrongWord = Filter{Name: "strong-word-1", Keep: func(m Match) bool {
 }}
 
 // code is an expression rather than a value.
-var code = regexp.MustCompile(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
+var code = expressionOf(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
 
 // WeakPassword keeps a password that is easy to guess, but no word of a
 // sentence, no type and no stand-in without a digit.
@@ -240,4 +239,9 @@ var Phrase = Filter{Name: "phrase-1", Keep: func(m Match) bool {
 	value := m.Secret()
 	kinds := makeupOf(value)
 	return kinds.digits > 0 && kinds.digits <= 8 && !strings.Contains(value, " ") && !placeholder(value) && !pathShape.MatchString(value) && !release.MatchString(value)
+}}
+
+// Unpronounced keeps letters that are mostly no words.
+var Unpronounced = Filter{Name: "unpronounced-1", Keep: func(m Match) bool {
+	return !placeholder(m.Secret()) && wordy(m.Secret())*2 < len(letters(m.Secret()))
 }}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 )
 
@@ -11,7 +10,7 @@ import (
 // the @ is no port and no path.
 var OpensHost = Filter{Name: "opens-host-1", Keep: opensHost}
 
-var hostShape = regexp.MustCompile(`^(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_.-]{1,253})`)
+var hostShape = expressionOf(`^(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_.-]{1,253})`)
 
 func opensHost(m Match) bool {
 	whole := m.Whole()
@@ -68,14 +67,18 @@ func exampleHost(host, secret string) bool {
 	return false
 }
 
-// OpensScheme keeps a URL whose scheme can have credentials.
-var OpensScheme = Filter{Name: "opens-scheme-1", Keep: func(m Match) bool { return schemeBefore(m.Text, m.Start) }}
+// OpensScheme keeps a URL whose scheme can have credentials, but for the address
+// to which an application reports its errors, which is public.
+var OpensScheme = Filter{Name: "opens-scheme-2", Keep: func(m Match) bool {
+	_, host, _ := strings.Cut(m.Text[m.SecretEnd:m.End], "@")
+	return schemeBefore(m.Text, m.Start) && !strings.Contains(host, "sentry") && !exampleHost(hostShape.FindString(host), m.Secret())
+}}
 
 // Remote keeps a match whose line does not say that it is about this machine or
 // an example host.
 var Remote = Filter{Name: "remote-1", Keep: func(m Match) bool { return !nearby.MatchString(m.Line()) }}
 
-var nearby = regexp.MustCompile(`(?i)(?:=|@|//|:|^|\s|\()(?:localhost|127\.0\.0\.1|\(local(?:db)?\)|\[::1\]|host\.docker\.internal|(?:[a-z0-9-]+\.)*example\.(?:com|org|net)|[a-z0-9.-]+\.(?:example|test|invalid))\b`)
+var nearby = expressionOf(`(?i)(?:=|@|//|:|^|\s|\()(?:localhost|127\.0\.0\.1|\(local(?:db)?\)|\[::1\]|host\.docker\.internal|(?:[a-z0-9-]+\.)*example\.(?:com|org|net)|[a-z0-9.-]+\.(?:example|test|invalid))\b`)
 
 // NotEmulator keeps a key of Azure other than that of the storage and database
 // emulators, which is the same everywhere.
@@ -83,10 +86,12 @@ var NotEmulator = Filter{Name: "not-emulator-1", Keep: func(m Match) bool {
 	return !strings.HasPrefix(m.Secret(), "Eby8vdM02xNOcq"+"FlqUwJPLlmEtlCDXJ1") && !strings.HasPrefix(m.Secret(), "C2y6yDjf5/R+ob"+"0N8A7Cgv30VRDJIWEHLM")
 }}
 
-// NotBadge keeps a parameter of anything but an image, whose address is made to
-// be shown.
-var NotBadge = Filter{Name: "not-badge-1", Keep: func(m Match) bool {
-	return !strings.HasSuffix(m.Text[max(0, m.Start-4):m.Start], ".svg")
+// NotBadge keeps a parameter of anything but an image, an embedded page or an
+// invitation to a meeting, whose addresses are made to be shown.
+var NotBadge = Filter{Name: "not-badge-2", Keep: func(m Match) bool {
+	before := m.Text[max(0, m.Start-200):m.Start]
+	address := before[strings.LastIndexAny(before, " \t\n\"'`(<>")+1:]
+	return !strings.HasSuffix(address, ".svg") && !strings.Contains(address, "/embed/") && !strings.Contains(address, "zoom.us/j/")
 }}
 
 // NotOwnHost keeps a match that does not name this machine.

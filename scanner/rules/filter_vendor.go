@@ -2,9 +2,7 @@ package rules
 
 import (
 	stdbase64 "encoding/base64"
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // notPlaceholder drops what stands for a secret in documentation: one character
@@ -80,9 +78,9 @@ var bare = Filter{Name: "vendor-bare-1", Keep: func(m Match) bool {
 // except drops a secret that one of gitleaks' rules finds: pattern is theirs,
 // without what they want around it.
 func except(id, pattern string) Filter {
-	stock := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) })
+	stock := expressionOf(`^(?:` + pattern + `)$`)
 	return Filter{Name: "vendor-except-" + id, Keep: func(m Match) bool {
-		return !stock().MatchString(m.Secret())
+		return !stock.MatchString(m.Secret())
 	}}
 }
 

@@ -75,7 +75,7 @@ var standIns = wordSet(`a an the my your our their his her is it its this that h
  actual real generate generates goes see below above obtained obtain copy copied provided given issued wordpress drupal django rails laravel symfony flask spring java node
  python ruby php golang rust react next nextauth supabase firebase hasura airflow superset metabase nextcloud gitea forgejo keycloak zitadel authentik traefik nginx apache
  internal external remote site page app apps mobile desktop device wifi state status wlan network vpn router switch printer laptop ubuntu debian centos linux windows mac macos vagrant pi
- raspberry zabbix nagios icinga zoom jira confluence atlassian bitbucket trello notion linear sentry datadog newrelic honeycomb splunk snowflake databricks airbyte dbt`)
+ raspberry zabbix nagios icinga zoom top sk pk ghp glpat xoxb xoxp xapp hf npm jira confluence atlassian bitbucket trello notion linear sentry datadog newrelic honeycomb splunk mode snowflake databricks airbyte dbt`)
 
 func wordSet(list string) map[string]bool {
 	set := make(map[string]bool)

@@ -17,7 +17,9 @@ var passwordWords = []string{
 // Greek word is spelled out: one of its letters has three forms of its case.
 var passwordLabel = `(?:(?i:` + strings.ReplaceAll(strings.Join(passwordWords, "|"), "|κωδικός", "") + `)|[Κκ]ωδικός)(?i:[ _-]?(?:prod|production|staging|live|admin|root|db|\d)){0,2}(?: \([^()\n]{1,24}\))?`
 
-const passwordValue = "([^\\s\"'\\x60|<>]{8,128})"
+// passwordValue ends at a space, a quote or markup, and where a sentence of
+// Chinese, Japanese or Korean goes on.
+const passwordValue = "([^\\s\"'\\x60|<>\\p{Han}\\p{Hiragana}\\p{Katakana}\\p{Hangul}\u3000-\u303F\uFF00-\uFF0F\uFF1A-\uFF20«»“”‘’]{8,128})"
 
 var passwordGuesses = []Rule{
 	{
@@ -44,7 +46,7 @@ var passwordGuesses = []Rule{
 		ID: "tm-credential-pair", Tier: Block3, Title: "User and strong password",
 		Reason:   "A user with a password opens the account.",
 		Keywords: []string{"creds", "credentials", "login", "log in", "sign in", "logged in", "zugang", "identifiants", "credenciales"},
-		Pattern:  "(?i:creds|credentials|login|log in|sign in|logged in|zugang|identifiants|credenciales)(?: (?:is|are|with|as|for [\\w.-]{1,24}))?:?[ \"'\\x60*]{1,5}[\\w.@-]{2,60}[\"'\\x60*]{0,3}(?: ?[/:|] ?| and )[\"'\\x60*]{0,3}" + passwordValue,
+		Pattern:  "(?i:creds|credentials|login|log in|sign in|logged in|zugang|identifiants|credenciales)(?: (?:is|are|with|as|for [^\\n:|.]{1,40}))?:?[ \"'\\x60*]{1,5}[\\w.@-]{2,60}[\"'\\x60*]{0,3}(?: ?[/:|] ?| and )[\"'\\x60*]{0,3}" + passwordValue,
 		Filters:  []Filter{StrongWord},
 		Hits:     each(with("log in with admin / ", ""), with("creds: admin:", ""), with("Login: bill@acme.io / `", "`")),
 		Misses:   each(plain("login with OAuth/OpenID-Connect-2"), plain("log in as admin / admin"), plain("credentials: admin:"+"Passw0rd!")),
@@ -78,6 +80,26 @@ var flagGuesses = []Rule{
 		Filters:  []Filter{StrongWord},
 		Hits:     each(with("| User | Password |\n|---|---|\n| admin | ", " |\n"), with("|user|password|\n|-|-|\n|root|", "|")),
 		Misses:   each(plain("| User | Password |\n|---|---|\n| admin | hunter2 |\n")),
+	},
+	{
+		ID: "tm-app-password", Tier: Block3, Title: "Password for one application",
+		Reason:   "A password for one application opens the account without a second factor.",
+		Keywords: []string{"password"},
+		Pattern:  `(?i:password)` + closing + gap + joint + opening + `([a-z]{4}(?:(?: [a-z]{4}){3}|(?:-[a-z]{4}){3}))\b`,
+		Filters:  []Filter{Unpronounced},
+		Hits: each(func(s *samples.Source) string {
+			return "Gmail app password: " + s.Text("bcdfghjk", 4) + " " + s.Text("lmnpqrst", 4) + " " + s.Text("vwxzbcdf", 4) + " " + s.Text(samples.Lower, 4)
+		}),
+		Misses: each(plain("password: some text that will mean"), plain("password: your-pass-word-here")),
+	},
+	{
+		ID: "tm-secure-string", Tier: Block3, Title: "Strong password in PowerShell",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: []string{"convertto-securestring"},
+		Pattern:  `(?i:ConvertTo-SecureString)(?: -String)? ["']([^"'\n]{8,120})["']`,
+		Filters:  []Filter{Strong},
+		Hits:     each(with("$p = ConvertTo-SecureString \"", "\" -AsPlainText -Force")),
+		Misses:   each(plain("ConvertTo-SecureString \"P@ssw0rd\" -AsPlainText"), plain("ConvertTo-SecureString $text -AsPlainText")),
 	},
 	{
 		ID: "tm-passphrase", Tier: Block3, Title: "Passphrase",

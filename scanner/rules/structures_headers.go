@@ -5,7 +5,7 @@ var headerStructures = []Rule{
 		ID: "tm-authorization-header", Tier: Block2, Title: "Authorization header",
 		Reason:   "The token of an Authorization header opens the interface that it is sent to.",
 		Keywords: []string{"authorization"},
-		Pattern:  `(?i)authorization["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?(?:(?:bearer|token|apikey|api-key|key|digest|splunk|genie-key|sso-key|oauth|jwt|bot|signature)\s{1,2}(?:token=)?)?["']?([\w.~+/=-]{16,1000})`,
+		Pattern:  `(?i)authorization["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?(?:(?:bearer|token|apikey|api-key|key|digest|splunk|genie-?key|sso-key|oauth|jwt|bot|signature)\s{1,2}(?:token=)?)?["']?([\w.~+/=-]{16,1000})`,
 		Filters:  []Filter{RandomOrUUID},
 		Hits:     each(holding("Authorization: Bearer ", ""), holding(`-H "authorization: token `, `"`), holding(`{"Authorization": "`, `"}`)),
 		Misses:   each(plain("Authorization: Bearer <token>"), plain("Authorization: Bearer $TOKEN"), plain("Authorization: Bearer mF_9"+".B5f-4.1JqM"), plain("authorization: authentication-and-rbac")),
@@ -43,9 +43,9 @@ var headerStructures = []Rule{
 		Reason:   "A session cookie signs in as the person whose session it is.",
 		Keywords: []string{"cookie"},
 		Pattern:  `(?i)cookie["']?\s{0,2}[:=,]?\s{0,2}["']?[^\n]{0,200}?\b[\w.-]{0,20}(?:sess|sid|auth|token|jwt|login|remember)[\w.-]{0,24}=([\w%.+/=~:-]{20,1000})`,
-		Filters:  []Filter{Random},
+		Filters:  []Filter{Random, NotCSRF},
 		Hits:     each(holding("Cookie: theme=dark; sessionid=", "; x=1"), holding("Set-Cookie: auth_token=", "; HttpOnly")),
-		Misses:   each(plain("Cookie: sessionid=<session>"), plain("Cookie: session=abc123"), plain("Set-Cookie: theme=dark")),
+		Misses:   each(plain("Cookie: sessionid=<session>"), plain("Cookie: session=abc123"), plain("Set-Cookie: theme=dark"), holding("Set-Cookie: csrf-token=", "; Path=/")),
 	},
 }
 

@@ -194,6 +194,12 @@ var vendorsAI = []Rule{
 		Keywords: []string{"kgat_"},
 		Pattern:  `KGAT_[0-9a-f]{32}`,
 	}, text("KG"+"AT_"), hex(32)),
+	anywhere(Rule{
+		ID: "tm-kaggle-json", Title: "Kaggle API key in its file",
+		Reason:   "A Kaggle key that acts as its owner.",
+		Keywords: []string{"username"},
+		Pattern:  `username"\s{0,2}:\s{0,2}"[\w-]{1,60}"\s{0,2},\s{0,8}"key"\s{0,2}:\s{0,2}"([0-9a-f]{32})"`,
+	}, text(`{"username":"ada","k`+`ey":"`), hex(32), text(`"}`)),
 	token(Rule{
 		ID: "tm-langfuse-secret-key", Title: "Langfuse secret key",
 		Reason:   "A Langfuse key that reads the traces of an application.",
@@ -270,7 +276,7 @@ var vendorsAI = []Rule{
 		Pattern:  `sk-(?:proj|svcacct|admin|service|None)-[\w-]{40,200}`,
 		Alphabet: `\w-`,
 		Entropy:  3.5,
-		Filters:  []Filter{except("openai", `sk-(?:proj|svcacct|admin)-(?:[\w-]{74}|[\w-]{58})T3BlbkFJ(?:[\w-]{74}|[\w-]{58})`)},
+		Filters:  []Filter{except("openai", `sk-(?:proj|svcacct|admin)-(?:[\w-]{74}|[\w-]{58})T3BlbkFJ(?:[\w-]{73}|[\w-]{57})\w`)},
 	}, oneOf{"sk" + "-proj-", "sk" + "-svcacct-", "sk" + "-admin-", "sk" + "-None-"}, word(40)),
 	token(Rule{
 		ID: "tm-openai-like-api-key", Title: "API key of the form that OpenAI began",

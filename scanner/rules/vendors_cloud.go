@@ -59,6 +59,12 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"azdo"},
 		Pattern:  `[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}`,
 	}, alnum(76), text("AZ"+"DO"), alnum(4)),
+	labelled(Rule{
+		ID: "tm-azure-devops-pat-first", Title: "Azure DevOps access token, first form",
+		Reason:   "An Azure DevOps token that reads or changes repositories and pipelines.",
+		Keywords: []string{"azure_devops", "azure devops", "azure-devops", "ado_"},
+		Entropy:  3.5,
+	}, "AZURE_DEVOPS_EXT_PAT", `azure_devops|azure devops|azure-devops|ado_`, `[a-z0-9]{52}`, lower(52)),
 	token(Rule{
 		ID: "tm-azure-resource-key", Title: "Azure resource key",
 		Reason:   "An Azure key that uses a resource, such as a model or a cognitive service, at its owner's cost.",
@@ -79,7 +85,7 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"+ast", "acdb", "+aba", "+amc", "apim", "aiot", "+asb", "+aeh", "+arm", "azca", "azfu", "azse", "+acr"},
 		Pattern: `[A-Za-z0-9+/]{76}(?:\+ASt|ACDb|\+ABa|\+AMC|APIM)[A-Za-z0-9+/]{5}[AQgw]==|` +
 			`[A-Za-z0-9+/]{33}(?:AIoT|\+ASb|\+AEh|\+ARm|AzCa)[A-P][A-Za-z0-9+/]{5}=|` +
-			`[\w-]{44}AzFu[\w-]{5}[AQgw]==|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9+/]{5}`,
+			`[\w-]{44,52}AzFu[\w-]{6}==|[A-Za-z0-9]{42}AzSe[A-D][A-Za-z0-9]{5}|[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9+/]{5}`,
 		Alphabet: `\w+/=`,
 	}, alnum(42), oneOf{"Az" + "SeA", "+A" + "CRB"}, alnum(5)),
 	anywhere(Rule{

@@ -70,6 +70,11 @@ var vendorsCode = []Rule{
 		Reason:   "A Code Climate token that sends the coverage of code.",
 		Keywords: []string{"codeclimate", "cc_test_reporter"},
 	}, "CODECLIMATE_TOKEN", `codeclimate|cc_test_reporter`, `[0-9a-f]{64}`, hex(64)),
+	labelled(Rule{
+		ID: "tm-codecov-token-uuid", Title: "Codecov upload token",
+		Reason:   "A Codecov token that sends the coverage of code.",
+		Keywords: []string{"codecov"},
+	}, "CODECOV_TOKEN", `codecov`, uuidPattern, uuid{}),
 	token(Rule{
 		ID: "tm-crates-io-token", Title: "crates.io token",
 		Reason:   "A crates.io token that publishes packages.",
@@ -121,6 +126,13 @@ var vendorsCode = []Rule{
 		Keywords: []string{"ghs_", "ghu_"},
 		Pattern:  `gh[su]_(?:\d{1,12}_)?eyJ[\w-]{20,600}\.eyJ[\w-]{20,1000}\.[\w-]{20,700}`,
 	}, oneOf{"gh" + "s_", "gh" + "s_12345_", "gh" + "u_"}, text("e"+"yJ"), alnum(30), text(".e"+"yJ"), alnum(60), text("."), alnum(20)),
+	anywhere(Rule{
+		ID: "tm-github-runner-token", Title: "GitHub runner registration token",
+		Reason:   "A GitHub token that registers runners, which then see the code and secrets of jobs.",
+		Keywords: []string{"config.sh", "config.cmd", "runner_token", "runner-token", "runner token"},
+		Pattern:  `(?i:config\.(?:sh|cmd)[^\n]{0,200}?--token|runner[ _-]token)["\' \t:=]{1,5}([A-Z2-7]{29})(?:\W|$)`,
+		Entropy:  3.5,
+	}, oneOf{"./" + "config.sh --url https://github.com/a/b --token ", "RU" + "NNER_TOKEN="}, run{samples.Upper + "234567", 29}),
 	token(Rule{
 		ID: "tm-gitlab-token-other", Title: "GitLab runner registration or workspace token",
 		Reason:   "A GitLab token that registers runners or opens a workspace.",

@@ -1,5 +1,7 @@
 package rules
 
+import "github.com/teammem/teammemd/scanner/samples"
+
 // vendorsIdentity are what signs people in, keeps secrets, or joins networks.
 var vendorsIdentity = []Rule{
 	token(Rule{
@@ -14,6 +16,13 @@ var vendorsIdentity = []Rule{
 		Keywords: []string{"age-secret-key-pq-1"},
 		Pattern:  `AGE-SECRET-KEY-PQ-1[02-9AC-HJ-NP-Z]{58,200}`, Alphabet: `\w-`,
 	}, text("AG"+"E-SECRET-KEY-PQ-1"), run{"023456789ACDEFGHJKLMNPQRSTUVWXYZ", 58}),
+	anywhere(Rule{
+		ID: "tm-apple-app-password", Title: "Apple app-specific password",
+		Reason:   "An Apple password that signs a program in to an account.",
+		Keywords: []string{"app-specific", "app specific", "apple_"},
+		Pattern:  `(?i:app[- ]specific|apple_(?:app|id_)?[\w]{0,12}password)[^\n]{0,60}?[^\w-]([a-z]{4}-[a-z]{4}-[a-z]{4}-[a-z]{4})(?:[^\w-]|$)`,
+		Filters:  []Filter{except("apple-documentation", `abcd-efgh-ijkl-mnop`)},
+	}, text("app-specific password: "), run{samples.Lower, 4}, text("-"), run{samples.Lower, 4}, text("-"), run{samples.Lower, 4}, text("-"), run{samples.Lower, 4}),
 	labelled(Rule{
 		ID: "tm-auth0-client-secret", Title: "Auth0 client secret",
 		Reason:   "An Auth0 secret that signs an application in.",
@@ -25,6 +34,12 @@ var vendorsIdentity = []Rule{
 		Reason:   "A Bitwarden token that reads the secrets of a machine account.",
 		Keywords: []string{"bws", "bitwarden"},
 	}, "BWS_ACCESS_TOKEN", `bws|bitwarden`, `0\.`+uuidPattern+`\.[A-Za-z0-9]{30}:[A-Za-z0-9+/]{22}==`, text("0."), uuid{}, text("."), alnum(30), text(":"), base64(22), text("==")),
+	labelled(Rule{
+		ID: "tm-bitwarden-client-secret", Title: "Bitwarden client secret",
+		Reason:   "A Bitwarden secret that signs in to a vault, which stays locked without its password.",
+		Keywords: []string{"bw_client", "bitwarden"},
+		Entropy:  3.5, Filters: []Filter{mixed},
+	}, "BW_CLIENTSECRET", `bw_client|bitwarden`, `[A-Za-z0-9]{30}`, blend(30)),
 	token(Rule{
 		ID: "tm-doppler-token", Title: "Doppler token",
 		Reason:   "A Doppler token that reads or changes the secrets of a project.",
@@ -91,9 +106,9 @@ var vendorsIdentity = []Rule{
 		Keywords: []string{"hvs.", "hvb.", "hvr."},
 		Pattern:  `hv[sbr]\.[\w-]{24,400}`,
 		Alphabet: `\w-`,
-		Entropy:  3.5,
-		Filters:  []Filter{mixed, except("vault", `hvs\.[\w-]{90,120}|hvb\.[\w-]{138,300}`)},
-	}, oneOf{"hv" + "s.", "hv" + "r."}, blend(24)),
+		Entropy:  3,
+		Filters:  []Filter{except("vault", `hvs\.[\w-]{90,120}|hvb\.[\w-]{138,300}`)},
+	}, oneOf{"hv" + "s.", "hv" + "r."}, alnum(24)),
 	labelled(Rule{
 		ID: "tm-virustotal-api-key", Title: "VirusTotal API key",
 		Reason:   "A VirusTotal key that reads and sends files in its owner's name.",

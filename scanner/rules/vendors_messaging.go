@@ -184,8 +184,8 @@ var vendorsMessaging = []Rule{
 		ID: "tm-telegram-bot-token", Title: "Telegram bot token",
 		Reason:   "A Telegram token that acts as a bot and reads its messages.",
 		Keywords: []string{":aa"},
-		Pattern:  `\d{8,10}:AA[\w-]{33}`, Alphabet: `\w-`,
-	}, digits(8), text(":"+"AA"), word(33)),
+		Pattern:  `(?:bot)?\d{8,10}:AA[\w-]{33}`, Alphabet: `\w-`,
+	}, oneOf{"", "b" + "ot"}, digits(8), text(":"+"AA"), word(33)),
 	labelled(Rule{
 		ID: "tm-telnyx-api-key", Title: "Telnyx API key",
 		Reason:   "A Telnyx key that sends messages and calls at its owner's cost.",
@@ -202,6 +202,12 @@ var vendorsMessaging = []Rule{
 		Reason:   "A Twilio token that opens an account: it can send messages and spend money.",
 		Keywords: []string{"twilio"},
 	}, "TWILIO_AUTH_TOKEN", `twilio`, `[0-9a-f]{32}`, hex(32)),
+	labelled(Rule{
+		ID: "tm-vonage-api-secret", Title: "Vonage API secret",
+		Reason:   "A Vonage secret that sends messages at its owner's cost.",
+		Keywords: []string{"vonage", "nexmo"},
+		Filters:  []Filter{mixed},
+	}, "VONAGE_API_SECRET", `vonage|nexmo`, `[A-Za-z0-9]{16}`, blend(16)),
 	token(Rule{
 		ID: "tm-wecom-webhook", Title: "WeCom webhook",
 		Reason:   "A WeCom webhook: whoever has the address can post.",
@@ -214,4 +220,10 @@ var vendorsMessaging = []Rule{
 		Keywords: []string{"hooks.zapier.com"},
 		Pattern:  `hooks\.zapier\.com/hooks/catch/\d{4,10}/[a-z0-9]{6,10}`,
 	}, text("ho"+"oks.zapier.com/hooks/catch/"), digits(7), text("/"), lower(6)),
+	labelled(Rule{
+		ID: "tm-zoom-client-secret", Title: "Zoom client secret",
+		Reason:   "A Zoom secret that signs an application in to meetings.",
+		Keywords: []string{"zoom"},
+		Entropy:  3.5, Filters: []Filter{mixed},
+	}, "ZOOM_CLIENT_SECRET", `zoom`, `[A-Za-z0-9]{32}`, blend(32)),
 }

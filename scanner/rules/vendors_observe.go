@@ -90,6 +90,12 @@ var vendorsObserve = []Rule{
 		Reason:   "An Opsgenie key that reads and raises alarms.",
 		Keywords: []string{"opsgenie"},
 	}, "OPSGENIE_API_KEY", `opsgenie`, uuidPattern, uuid{}),
+	anywhere(Rule{
+		ID: "tm-opsgenie-genie-key", Title: "Opsgenie API key in a header",
+		Reason:   "An Opsgenie key that reads and raises alarms.",
+		Keywords: []string{"geniekey"},
+		Pattern:  `GenieKey[ \t]{1,3}(` + uuidPattern + `)`,
+	}, text("Ge"+"nieKey "), uuid{}),
 	labelled(Rule{
 		ID: "tm-pagerduty-api-key", Title: "PagerDuty key",
 		Reason:   "A PagerDuty key that reads, raises or silences alarms.",

@@ -26,24 +26,37 @@ func digits(alphabet string) (table [256]byte) {
 	return table
 }
 
-// separators split a run that is no text as a whole, coarsest first: it may be
-// a name or a path with something encoded in it.
-var separators = [...]string{"-_", "/", "+/-_"}
+// separators split a run that is no text as a whole: it may be a path or a name
+// with something encoded in it, in the one alphabet or the other.
+var separators = [...]string{"/", "-_", "+/-_"}
 
-// run decodes src[start:end], which are digits of base64, or the parts of it at
-// one of the levels of separators, when that makes text.
-func (e *edit) run(start, end, level int) {
-	if end-start < shortest || e.hex(start, end) || e.base64(start, end) || level == len(separators) {
+// run decodes src[start:end], which are digits of base64, when that makes text,
+// or else the parts of it at the first separators that leave one which does.
+func (e *edit) run(start, end int) {
+	if e.hex(start, end) || e.base64(start, end) {
 		return
 	}
-	for part := start; part < end; {
-		next := strings.IndexAny(e.src[part:end], separators[level])
-		if next < 0 {
-			next = end - part
+	for _, separator := range separators {
+		if e.parts(start, end, separator) {
+			return
 		}
-		e.run(part, part+next, level+1)
-		part += next + 1
 	}
+}
+
+// parts decodes the parts of src[start:end] that make text, and reports whether
+// there are any.
+func (e *edit) parts(start, end int, separator string) (decoded bool) {
+	for part := start; part < end; {
+		next := strings.IndexAny(e.src[part:end], separator) + part
+		if next < part {
+			next = end
+		}
+		if next-part >= shortest && next-part < end-start && (e.hex(part, next) || e.base64(part, next)) {
+			decoded = true
+		}
+		part = next + 1
+	}
+	return decoded
 }
 
 // hex decodes src[start:end] as hex when that is what it is, and makes text.

@@ -63,7 +63,7 @@ func (e *edit) decode(start, end int) {
 			i++
 		}
 		if i-run >= shortest && run >= e.done && !e.partOfLonger(run, i) {
-			e.run(run, i, 0)
+			e.run(run, i)
 		}
 	}
 }

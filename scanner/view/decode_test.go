@@ -68,7 +68,7 @@ func TestWhatIsEncodedIsFoundWhereItStands(t *testing.T) {
 		{"base64 in indented lines", func(s string) string { return folded(std(s), "    ") }},
 		{"base64 in percent", func(s string) string { return url.QueryEscape(std(s)) }},
 		{"base64 in JSON", func(s string) string { return strings.ReplaceAll(std(s), "/", "\\/") }},
-		{"base64 behind a path", func(s string) string { return "srv/secrets/" + base64.RawURLEncoding.EncodeToString([]byte(s)) }},
+		{"base64 behind a path", func(s string) string { return "srv/secret/" + base64.RawURLEncoding.EncodeToString([]byte(s)) }},
 		{"hex", func(s string) string { return hex.EncodeToString([]byte(s)) }},
 		{"hex of C", func(s string) string { return "0x" + strings.ToUpper(hex.EncodeToString([]byte(s))) }},
 		{"hex in percent", func(s string) string { return all("%%%02x")(hex.EncodeToString([]byte(s))) }},
@@ -95,7 +95,7 @@ func TestWhatIsEncodedIsFoundWhereItStands(t *testing.T) {
 			raw := "One.\nTwo (" + written + ") three.\n"
 			from, to, ok := found(raw, token)
 			start := strings.Index(raw, "(") + 1
-			if !ok || from < start || to > start+len(written) || from-start > len("srv/secrets/") || start+len(written)-to > 2*len("&#61;") {
+			if !ok || from < start || to > start+len(written) || from-start > len("srv/secret/") || start+len(written)-to > 2*len("&#61;") {
 				t.Errorf("%s, %s: found %t, at %s to %s", family.Rule, test.name, ok, place(raw, from), place(raw, to))
 			}
 		}

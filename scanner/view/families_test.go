@@ -8,8 +8,11 @@ import (
 	"github.com/teammem/teammemd/scanner/view"
 )
 
-// unsure are distortions that a token's own underscores can hide.
-var unsure = map[string]bool{"bold underscores": true, "italic underscores": true, "half in italics": true}
+// unsure are distortions that a token's own underscores can hide, or a column
+// that looks more random.
+var unsure = map[string]bool{
+	"bold underscores": true, "italic underscores": true, "half in italics": true, "wrap in cells beside others": true,
+}
 
 // TestEveryFamilyIsFoundWhereverItIsBroken distorts a sample of each family,
 // whatever its alphabet.

@@ -99,6 +99,7 @@ var distortions = []struct{ name, text string }{
 	{"wrap of drawn table", "│ a │ H │\n│   │ T │"},
 	{"wrap in cells", "\n| a | H | b |\n| c | T | d |"},
 	{"wrap in cells of code", "\n| a | `H` | b |\n|   | `T` |  |"},
+	{"wrap in cells beside others", "\n| H | ab1cd-efgh | b |\n| T | ab1cd-efgi | d |"},
 	{"wrap in code spans", "| `H` |\n| `T` |"},
 	{"wrap in bold", "**H**\n**T**"},
 	{"wrap continued in comment", "# H\\\n# T"},
@@ -144,6 +145,7 @@ var spellings = []struct{ name, from, to string }{
 	{"en dash", "-", "\u2013"},
 	{"minus", "-", "\u2212"},
 	{"hyphen and bold", "-", "\u2011**"},
+	{"hyphen and invisible", "-", "\u2011\u200b"},
 	{"dot leader", ".", "\u2024"},
 	{"mathematical letter", "z", "\U0001d6a3"},
 	{"mathematical digits", "7", "\U0001d7fd"},
@@ -204,6 +206,8 @@ func TestWhatHasNoViews(t *testing.T) {
 		"5 * 3 ** 2", "`code` and **bold** and _it_ and ~~gone~~", "__init__ and _private", "snake_case_name_of_a_thing",
 		"it's \"one\", \"two\" and 'three'", "[\"repo\", \"user\"]", "{\"a\":\"b\",\"c\":\"d\"}", "f(x)(y)[.]", "日本語、です。：",
 		"ends in PostgreSQL\n18 begins", "a-\nb", "x = 5;\ny = 6;", "| a | b |\n|---|---|\n| c | d |", "sk-********", "******",
+		"a\u2010 b \u2013 c", "&#0; &#xD800;", "<b>x</b> and <em>word</em>", "internationalization\nconfiguration",
+		"_" + tail + "__ ", "_" + tail + " and\n\nthe end_ here",
 		head + tail, "`" + head + tail + "`", "- " + head + tail + "\n", "**" + head + tail + "**\n\nNext.",
 	} {
 		for _, text := range view.Variants(view.Of(raw)) {
