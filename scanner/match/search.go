@@ -286,7 +286,7 @@ func (s *search) judge(i int, r *rule, at int, loc []int) bool {
 			return false
 		}
 	}
-	if r.Entropy > 0 && entropy(m.Secret()) <= r.Entropy {
+	if r.Entropy > 0 && rules.Entropy(m.Secret()) <= r.Entropy {
 		return false
 	}
 	for _, f := range r.Filters {
