@@ -117,7 +117,7 @@ func TestCallsReachTheDaemon(t *testing.T) {
 	}
 	d.status = control.Status{
 		Schema: control.Schema, State: "in-sync", Identity: "ada", Server: "http://a",
-		Roots: control.List[control.RootStatus]{{RootReport: d.report, LastPush: at, Watch: "events"}},
+		Roots:   control.List[control.RootStatus]{{RootReport: d.report, LastPush: at, Watch: "events"}},
 		Allowed: control.List[control.Allowance]{{ID: "1", Repo: someRepo(t), Key: "a.md", Line: 3, Rule: "r", Tier: "block3", Reason: "example", At: at, ExpiresAt: at}},
 	}
 	path := filepath.Join(t.TempDir(), "run", "c.sock")
