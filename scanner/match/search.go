@@ -98,7 +98,7 @@ const (
 	stretch = 64 << 10
 	// mostWarnings bounds the matches of a rule that only warns: in one text
 	// nobody reads more, and their filters are the slowest.
-	mostWarnings = 1000
+	mostWarnings = 250
 	// around is how far from a part that was not searched yet a keyword can
 	// stand. A secret that is longer is found by what it holds of the part.
 	around = 4096
@@ -170,7 +170,7 @@ func (s *search) meet(keyword int32, start int) bool {
 
 // anchor looks for a match that begins at one place.
 func (s *search) anchor(i int, r *rule, at int) {
-	if at < 0 || at < s.ends[i] || !s.likely(r, at) {
+	if at < 0 || at < s.ends[i] || s.warnings[i] >= mostWarnings || !s.likely(r, at) {
 		return
 	}
 	end := at + r.Reach
@@ -282,7 +282,7 @@ func (s *search) judge(i int, r *rule, at int, loc []int) bool {
 		return false
 	}
 	if r.Tier == rules.Warn {
-		if s.warnings[i]++; s.warnings[i] > mostWarnings {
+		if s.warnings[i]++; s.warnings[i] > mostWarnings { // a rule that looks elsewhere than at its keywords
 			return false
 		}
 	}
