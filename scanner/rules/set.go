@@ -13,6 +13,7 @@ func Ours() []Rule {
 		vendorsIdentity,
 		vendorsMessaging,
 		vendorsObserve,
+		vendorsOther,
 		vendorsPayments,
 		vendorsWork,
 		urlStructures,
