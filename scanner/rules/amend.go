@@ -54,7 +54,7 @@ var amended = map[string]func(*Rule){
 		}})
 	},
 	// jwt.io's own token is in every text on the matter.
-	"jwt": func(r *Rule) { r.Filters = append(r.Filters, NotPlaceholder, NotNATS) },
+	"jwt": func(r *Rule) { r.Filters = append(r.Filters, NotPublished, NotNATS) },
 	// The vendor's name begins every match, the words given do not.
 	"lob-api-key":     keywords("lob"),
 	"lob-pub-api-key": keywords("lob"),
