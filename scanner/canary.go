@@ -19,7 +19,7 @@ func (s *Scanner) Canary(ctx context.Context) error {
 		text.WriteString(family.Sample())
 		text.WriteByte('\n')
 	}
-	findings, err := s.scan(ctx, "", text.String())
+	findings, err := s.scan(ctx, max(s.deadline, DefaultDeadline), "", text.String())
 	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
 		return fmt.Errorf("%w: %w", ErrSelfTest, refusal)
 	}

@@ -39,7 +39,7 @@ func reference(tb testing.TB) *detect.Detector {
 // seenBy returns what the reference finds in the block tiers: rule and line.
 func seenBy(detector *detect.Detector, text string) map[string][]string {
 	seen := make(map[string][]string)
-	for _, f := range detector.Detect(detect.Fragment{Raw: text}) {
+	for _, f := range detector.DetectString(text) {
 		if rules.TierOf(f.RuleID).Holds() {
 			seen[f.RuleID] = append(seen[f.RuleID], f.Secret)
 		}

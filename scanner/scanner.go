@@ -88,7 +88,7 @@ func (s *Scanner) Scan(ctx context.Context, name, text string) ([]Finding, error
 	if err := s.prove(ctx); err != nil {
 		return nil, err
 	}
-	return s.scan(ctx, name, text)
+	return s.scan(ctx, s.deadline, name, text)
 }
 
 // Rules returns the number of rules that are loaded, 0 when they do not load.
@@ -112,7 +112,7 @@ func (s *Scanner) RuleSet() string {
 
 // scan scans one name and one text in the goroutine of its caller. A panic is a
 // refusal, and its message is dropped, because it may quote the text.
-func (s *Scanner) scan(ctx context.Context, name, text string) (findings []Finding, err error) {
+func (s *Scanner) scan(ctx context.Context, deadline time.Duration, name, text string) (findings []Finding, err error) {
 	e, err := loaded()
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *Scanner) scan(ctx context.Context, name, text string) (findings []Findi
 			findings, err = nil, &Refusal{Reason: Unreadable, Detail: "the scanner failed on this text"}
 		}
 	}()
-	p := pass{engine: e, ctx: ctx, ends: time.Now().Add(s.deadline), look: s.look}
+	p := pass{engine: e, ctx: ctx, ends: time.Now().Add(deadline), look: s.look}
 	p.text(text)
 	p.name(name)
 	switch {

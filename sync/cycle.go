@@ -38,6 +38,7 @@ type cycle struct {
 	batches  [][]api.Outgoing  // packed; the last one goes first
 	sending  []api.Outgoing    // under way
 	pull     []api.Key         // to receive, sorted
+	doubted  []api.Key         // to receive, only to judge them anew
 	asking   []api.Key         // under way
 	clash    map[api.Key]clash // local texts to save before they are displaced
 	bury     []api.Key
@@ -51,7 +52,7 @@ type cycle struct {
 	raced    bool                     // a race was lost; wait a moment after the commit
 	touched  map[api.Key]bool
 	anew     bool // the rules differ from those of the memory: all is judged again
-	unread   bool // a file could not be read, and so not be judged
+	unread   bool // something could not be read, and so not be judged
 	again    bool // something moved meanwhile: another cycle is needed
 	unstable bool // a file was being written
 	tally    Tally

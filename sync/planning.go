@@ -12,7 +12,7 @@ import (
 func (c *Core) planAll(now time.Time) {
 	cy := c.cycle
 	cy.inspect, cy.outgoing, cy.batches, cy.pull, cy.bury = nil, nil, nil, nil, nil
-	cy.rechecks = 0
+	cy.rechecks, cy.doubted = 0, nil
 	clear(cy.clash)
 	clear(cy.held)
 	for _, key := range c.allKeys() {
@@ -64,8 +64,10 @@ func (c *Core) planKey(now time.Time, key api.Key) {
 		return
 	}
 	f := c.facts(key)
-	if c.cycle.anew {
-		f.Base.Bad = api.Checksum{} // it may be good by now: it is judged again
+	if c.cycle.anew && Plan(f) == HoldBad {
+		// It may be good by now: it is asked for again, and held until it came.
+		c.cycle.held[key], c.cycle.doubted = c.badHold(key), append(c.cycle.doubted, key)
+		return
 	}
 	if c.recheck(key, f) {
 		c.cycle.inspect = append(c.cycle.inspect, key)

@@ -14,6 +14,9 @@ func (c *Core) nextPull() Effect {
 	if cy.mode.DryRun {
 		return nil
 	}
+	if !cy.mode.NoPull {
+		cy.pull, cy.doubted = append(cy.pull, cy.doubted...), nil
+	}
 	if len(cy.bury) > 0 {
 		return c.nextBurial()
 	}
@@ -81,6 +84,7 @@ func (c *Core) onReceived(now time.Time, e Received) Effect {
 	if len(asked) > 0 {
 		// Gone, or not valid, since the view was taken.
 		cy.again, c.view.Checksum = true, api.Checksum{}
+		cy.unread = true
 	}
 	if len(install.Placements) == 0 {
 		return c.next(now)
@@ -126,7 +130,13 @@ func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 		return
 	}
 	if f.Base.Bad == entry.Sum {
+		// It was held for other rules: what becomes of it is planned as for any
+		// other, by the next cycle.
 		f.Base.Bad = api.Checksum{}
+		c.remember(key, f.Base)
+		delete(cy.held, key)
+		cy.again = true
+		return
 	}
 	action := Plan(f)
 	placement := api.Placement{

@@ -60,7 +60,7 @@ var (
 	heldShape     = shape{"key": "s", "line": "n", "column": "n", "rule": "s", "tier": "s", "reason": "s", "fix": "s"}
 	conflictShape = shape{"id": "s", "key": "s", "saved_at": "t"}
 	copyShape     = shape{"id": "s", "repo": "s", "key": "s", "saved_at": "t", "bytes": "n", "read": "b"}
-	statusShape   = shape{"state": "s", "identity": "s", "server": "s", "roots": "a"}
+	statusShape   = shape{"state": "s", "identity": "s", "server": "s", "roots": "a", "allowed": "a"}
 	scanShape     = shape{"files": "n", "findings": "a", "refused": "a"}
 	findingShape  = shape{"id": "s", "file": "s", "line": "n", "column": "n", "length": "n", "rule": "s", "tier": "s"}
 	tokenShape    = shape{"id": "s", "name": "s", "repo": "s", "role": "s", "expires_at": "?t", "token": "s"}
@@ -137,6 +137,7 @@ func TestJSON(t *testing.T) {
 	refused := object(t, b.want(3, "scan", "--json", filepath.Join(b.home, "binary.md")), scanShape)
 	each(t, "refused", refused["refused"], shape{"file": "s", "reason": "s"})
 	object(t, a.ok("scan", "--json", a.team), scanShape)
+	object(t, a.ok("allow", "list", "--json"), shape{"allowed": "a", "team": "a"})
 
 	object(t, b.want(3, "explain", "--json", filepath.Join(b.team, "held.md")), shape{"key": "s", "state": "s", "held": "o"})
 	object(t, b.ok("explain", "--json", filepath.Join(b.team, "note.md")), shape{"key": "s", "state": "s"})

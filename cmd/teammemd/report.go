@@ -76,7 +76,11 @@ func fixFor(h teamsync.Held) string {
 		if h.OnServer {
 			return fmt.Sprintf("it is on the server already: rotate it, then teammemd scrub %s:%d", h.Path, max(1, h.Line))
 		}
-		return fmt.Sprintf("teammemd scrub %s:%d, and rotate it if it was ever shared", h.Path, max(1, h.Line))
+		fix := fmt.Sprintf("teammemd scrub %s:%d, and rotate it if it was ever shared", h.Path, max(1, h.Line))
+		if h.Tier == api.TierBlock3 {
+			fix += fmt.Sprintf("; if it is none: teammemd allow %s:%d", h.Path, max(1, h.Line))
+		}
+		return fix
 	case api.HeldSecretOnServer:
 		return "ask whoever wrote it to take the secret out and to rotate it"
 	case api.HeldTooLarge:

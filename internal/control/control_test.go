@@ -117,7 +117,8 @@ func TestCallsReachTheDaemon(t *testing.T) {
 	}
 	d.status = control.Status{
 		Schema: control.Schema, State: "in-sync", Identity: "ada", Server: "http://a",
-		Roots: control.List[control.RootStatus]{{RootReport: d.report, LastPush: at, Watch: "events"}},
+		Roots:   control.List[control.RootStatus]{{RootReport: d.report, LastPush: at, Watch: "events"}},
+		Allowed: control.List[control.Allowance]{{ID: "1", Repo: someRepo(t), Key: "a.md", Line: 3, Rule: "r", Tier: "block3", Reason: "example", At: at, ExpiresAt: at}},
 	}
 	path := filepath.Join(t.TempDir(), "run", "c.sock")
 	start(t, d, path, "")
@@ -154,7 +155,7 @@ func TestReportFields(t *testing.T) {
 	}
 	root := whole["roots"].([]any)[0].(map[string]any)
 	for name, want := range map[string][]string{
-		"status": {"identity", "roots", "schema", "server", "state"},
+		"status": {"allowed", "identity", "roots", "schema", "server", "state"},
 		"root": {
 			"conflicts", "duration_ms", "epoch", "held", "pending", "received", "repo", "restored", "root", "schema", "sent", "server",
 			"state", "total", "unchanged", "version", "watch",

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -137,23 +136,4 @@ func (m *Matcher) Find(r Request) (hits []Hit, done bool, err error) {
 		return a.Rule - b.Rule
 	})
 	return hits, done, err
-}
-
-// entropy returns Shannon's entropy of a text in bits per byte.
-func entropy(text string) float64 {
-	if text == "" {
-		return 0
-	}
-	var counts [256]int
-	for i := range len(text) {
-		counts[text[i]]++
-	}
-	bits := 0.0
-	for _, n := range counts {
-		if n > 0 {
-			p := float64(n) / float64(len(text))
-			bits -= p * math.Log2(p)
-		}
-	}
-	return bits
 }

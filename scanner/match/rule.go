@@ -36,18 +36,17 @@ const (
 type rule struct {
 	rules.Rule
 
-	once     sync.Once
-	err      error
-	regex    *regexp.Regexp
-	how      how
-	offset   int // anchored: bytes from the beginning to the keyword
-	least    int // bytes of a match, boundaries not counted
-	most     int // the same, pattern.Unbounded for none
-	solid    bool
-	allowed  *pattern.Set // what a match may consist of
-	label    *label       // nil: the rule has no label before its secret
-	useless  map[string]bool
-	keywords []int32
+	once    sync.Once
+	err     error
+	regex   *regexp.Regexp
+	how     how
+	offset  int // anchored: bytes from the beginning to the keyword
+	least   int // bytes of a match, boundaries not counted
+	most    int // the same, pattern.Unbounded for none
+	solid   bool
+	allowed *pattern.Set // what a match may consist of
+	label   *label       // nil: the rule has no label before its secret
+	useless map[string]bool
 }
 
 // ready reads the pattern once.

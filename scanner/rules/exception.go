@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -36,16 +35,16 @@ func filtersOf(id string, exceptions []exception) []Filter {
 
 // keep compiles the exception when it is first needed.
 func (e exception) keep() func(Match) bool {
-	words := lowered(e.StopWords)
+	words := newStopWords(e.StopWords)
 	regex := expressionOf("(?:" + strings.Join(e.Regexes, ")|(?:") + ")")
 	return func(m Match) bool {
 		secret := strings.ToLower(m.Secret())
-		word := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(secret, w) })
+		word := words.in(secret)
 		switch {
 		case len(e.Regexes) == 0:
 			return !word
 		case e.Condition == "AND":
-			return !word && len(words) > 0 || !regex.MatchString(e.target(m))
+			return !word && !words.none() || !regex.MatchString(e.target(m))
 		}
 		return !word && !regex.MatchString(e.target(m))
 	}

@@ -41,7 +41,7 @@ func keyBody(body string) bool {
 		}
 		return -1
 	}, body)
-	return len(kept) >= 40 && !documentation(kept) && !sequence(kept) && entropy(kept) > 3.5
+	return len(kept) >= 40 && !documentation(kept) && !sequence(kept) && Entropy(kept) > 3.5
 }
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"

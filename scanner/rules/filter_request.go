@@ -75,3 +75,11 @@ var NotNameOf = Filter{Name: "not-name-of-1", Keep: func(m Match) bool {
 }}
 
 var nameOf = expressionOf(`(?i)(?:name|alg|algorithm|path|file|ref|type|url|ttl)["']?\s{0,2}[=:]\s{0,2}["']?$`)
+
+// HeaderName keeps a match that is the end of a header's name, and what follows.
+var HeaderName = Filter{Name: "header-name-1", Keep: func(m Match) bool {
+	return headerName.MatchString(m.Text[max(0, m.Start-64):m.SecretStart])
+}}
+
+var headerName = expressionOf(`(?i)\b(?:x-(?:[a-z]{2,16}-){0,3}(?:key|token|secret|apikey)|api-?key|private-token|job-token|deploy-token|ocp-apim-subscription-key|dd-application-key|` +
+	`application-key|access-token|auth-token|authentication-token|circle-token)["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?$`)

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"math"
 	"strings"
 )
 
@@ -126,22 +125,6 @@ var follows = [26]string{
 	"abcdeilmnoprstw", "aeiouyz",
 }
 
-// entropy returns the Shannon entropy of value in bits per byte.
-func entropy(value string) float64 {
-	var counts [256]int
-	for i := range len(value) {
-		counts[value[i]]++
-	}
-	bits := 0.0
-	for _, count := range counts {
-		if count > 0 {
-			share := float64(count) / float64(len(value))
-			bits -= share * math.Log2(share)
-		}
-	}
-	return bits
-}
-
 // mixed reports whether there are digits, or as many changes between small and
 // capital letters as no name has.
 func (m makeup) mixed(length int) bool {
@@ -149,14 +132,15 @@ func (m makeup) mixed(length int) bool {
 }
 
 func isRandom(value string) bool {
-	if len(value) < shortest || placeholder(value) || named(value) || isUUID(value) {
+	if len(value) < shortest {
 		return false
 	}
 	m := makeupOf(value)
-	if m.other > 0 || !m.mixed(len(value)) || m.lower+m.upper < 3 || m.signs*4 > len(value) {
+	if m.other > 0 || !m.mixed(len(value)) || m.lower+m.upper < 3 || m.signs*4 > len(value) || m.changes*6 < len(value) ||
+		m.wordy*2 >= len(value) && (m.changes-2*m.signs)*3 < len(value) || Entropy(value) < 3 {
 		return false
 	}
-	return m.changes*6 >= len(value) && (m.wordy*2 < len(value) || (m.changes-2*m.signs)*3 >= len(value)) && entropy(value) >= 3
+	return !isUUID(value) && !placeholder(value) && !named(value)
 }
 
 // hashed is how a hash of a password begins, after the name of its user or alone.

@@ -54,7 +54,7 @@ var commandStructures = []Rule{
 	{
 		ID: "tm-login-password", Tier: Block2, Title: "Password on a login's command line",
 		Reason:   "A password on the command line of a login opens the service or host.",
-		Keywords: []string{"smbclient", "net use", "docker login", "podman login", "registry login", "az login", "oc login", "htpasswd", "rabbitmqctl", "xfreerdp", "wget ", "evil-winrm", "plink ", "pscp "},
+		Keywords: []string{"smbclient", "net use", "docker login", "podman login", "registry login", "az login", "oc login", "htpasswd", "rabbitmqctl", "xfreerdp", "-password=", "evil-winrm", "plink ", "pscp "},
 		Pattern: `(?:smbclient[^\n|;]{0,200}?\s-U ?["']?[^\s%"']{1,60}%|(?i:net use)\s[^\n]{1,120}?/(?i:user):\S{1,60}\s|(?:docker|podman|registry|az|oc) login[^\n|;]{0,200}?\s(?:-p|--password)[ =]|` +
 			`htpasswd[^\n|;]{0,80}?\s-[a-zA-Z]{0,4}b[a-zA-Z]{0,4} (?:\S{1,100} ){1,2}|rabbitmqctl (?:add_user|change_password)\s\S{1,60}\s|xfreerdp[^\n]{0,200}?\s/p:|wget [^\n|;]{0,200}?--(?:http-|ftp-|proxy-)?password=|` +
 			`(?:plink|pscp) [^\n|;]{0,100}?-pw\s|evil-winrm[^\n|;]{0,100}?\s-p\s)` + argument,
@@ -81,7 +81,7 @@ var commandStructures = []Rule{
 			argument,
 		Filters: []Filter{Strong, NotNameOf},
 		Hits:    each(with("kubectl create secret generic x --from-literal=db-password=", ""), with("--from-literal=token='", "'"), with("--docker-password=", " --docker-email=a")),
-		Misses:  each(plain("--from-literal=password="+"supersecret"), plain("--docker-password=$PASS"), plain("--set auth.existingSecret=my-secret"),
+		Misses: each(plain("--from-literal=password="+"supersecret"), plain("--docker-password=$PASS"), plain("--set auth.existingSecret=my-secret"),
 			plain("--from-literal=tsig-keyname='k8s-external-dns-key'"), plain("--from-literal=token=xoxb-YOUR-TOKEN")),
 	},
 }

@@ -31,10 +31,11 @@ var headerStructures = []Rule{
 	{
 		ID: "tm-key-header", Tier: Block2, Title: "Header with a key",
 		Reason:   "The key of a header opens the interface that it is sent to.",
-		Keywords: []string{"x-", "api-key", "apikey", "-token", "subscription-key", "application-key"},
-		Pattern: `(?i)\b(?:x-(?:[a-z]{2,16}-){0,3}(?:key|token|secret|apikey)|api-?key|private-token|job-token|deploy-token|ocp-apim-subscription-key|x-vault-token|dd-application-key|` +
-			`application-key|access-token|auth-token|shopify-access-token|authentication-token|circle-token)["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?([\w.~+/=-]{16,1000})`,
-		Filters: []Filter{Random},
+		Keywords: []string{"-key", "apikey", "-token", "-secret"},
+		// What comes before is the filter's: an expression that begins with its
+		// keyword ends at once in nearly every place.
+		Pattern: `(?i)(?:-key|-token|-secret|apikey)["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?([\w.~+/=-]{16,1000})`,
+		Filters: []Filter{HeaderName, Random},
 		Hits:    each(holding("curl -H 'X-Api-Key: ", "' https://a.io"), holding("PRIVATE-TOKEN: ", ""), holding("X-Vault-Token:", ""), holding(`"api-key": "`, `"`)),
 		Misses:  each(plain("X-Api-Key: YOUR_API_KEY_GOES_HERE"), plain("x-request-id: 12"), plain("X-Auth-Token: {token}")),
 	},

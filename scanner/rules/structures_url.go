@@ -91,11 +91,11 @@ var urlStructures = []Rule{
 	{
 		ID: "tm-magic-link", Tier: Block2, Title: "Link that signs in",
 		Reason:   "A link for signing in or for a new password opens the account of its receiver.",
-		Keywords: []string{"reset", "magic", "invit", "verify", "confirm", "activate", "login", "signin", "sign-in"},
+		Keywords: []string{"/reset", "/magic", "/invit", "/verify", "/confirm", "/activate", "/login", "/signin", "/sign-in"},
 		Pattern:  `(?i)://[^\s"'\x60<>()]{3,120}/(?:reset|magic|invit|verify|confirm|activate|login|signin|sign-in)[\w-]{0,24}(?:/[a-z_-]{1,24}){0,2}(?:/|\?(?:[a-z_]{1,16}=[\w.%+@-]{0,80}&){0,4}(?:t|c|code|otp|ticket|token_hash)=)([\w.~-]{24,512})`,
 		Filters:  []Filter{Random, NotSource},
 		Hits:     each(holding("https://acme.io/reset-password/", ""), holding("https://acme.io/auth/magic?email=a%40b.io&t=", " soon")),
-		Misses:   each(plain("https://acme.io/reset-password/how-to-reset-the-password"), plain("https://acme.io/login/index.html"),
+		Misses: each(plain("https://acme.io/reset-password/how-to-reset-the-password"), plain("https://acme.io/login/index.html"),
 			holding("https://git.acme.io/magic-modules/blob/", "/a.go")),
 	},
 }

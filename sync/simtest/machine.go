@@ -35,6 +35,7 @@ type machine struct {
 	inside   bool              // in the midst of something that can be killed
 	puts     int               // requests that would change the server
 	whole    int               // views that were asked for without a condition
+	starts   int               // of processes
 	ambushes []ambush
 	faults
 
@@ -89,6 +90,7 @@ func (m *machine) clock() time.Time { return m.w.now.Add(m.wall) }
 // start begins a process: the lock, the state, the leftovers of a crash.
 func (m *machine) start() {
 	m.locked = true
+	m.starts++
 	labels := m.labels
 	m.process = process{locked: true, labels: labels, marks: map[string]mark{}}
 	memory, err := m.state.load()
