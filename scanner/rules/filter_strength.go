@@ -163,13 +163,16 @@ func strong(value string) bool {
 
 // NotWeak keeps a password that is no single word and no word with a number,
 // and is not its own user's name.
-var NotWeak = Filter{Name: "not-weak-1", Keep: func(m Match) bool { return !weak(m.Secret()) }}
+var NotWeak = Filter{Name: "not-weak-2", Keep: func(m Match) bool { return !weak(m.Secret()) }}
 
 // weak reports whether value is what a text uses for a password when it means
 // none: shorter than six characters, a word, a word with a few digits.
 func weak(value string) bool {
 	if len(value) < 6 || plainWord(value) || numeral(value) && len(value) < 12 {
 		return true
+	}
+	if passphrase(value) {
+		return false
 	}
 	m := makeupOf(value)
 	if m.kinds() >= 4 && len(value) >= 10 {
@@ -180,13 +183,31 @@ func weak(value string) bool {
 
 // StrongWord is Strong for a value that a sentence or code may surround: what
 // stands behind it belongs to them.
-var StrongWord = Filter{Name: "strong-word-1", Keep: func(m Match) bool {
+var StrongWord = Filter{Name: "strong-word-2", Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
-	if strings.HasPrefix(m.Secret(), "(") || call.MatchString(m.Secret()) || code.MatchString(value) {
+	if strings.HasPrefix(m.Secret(), "(") || call.MatchString(m.Secret()) || code.MatchString(unmarked(value)) {
 		return false
 	}
 	return strong(value)
 }}
+
+// unmarked returns value without the sign at its beginning where too much else
+// of a password follows for a variable, a colour or a comment.
+func unmarked(value string) string {
+	if value == "" || !strings.Contains("#$%&^", value[:1]) {
+		return value
+	}
+	m, signs := makeupOf(value), 0
+	for i := range len(value) {
+		if strings.IndexByte("!#$%^&*?@+~", value[i]) >= 0 {
+			signs++
+		}
+	}
+	if m.digits < 2 || m.lower == 0 || m.upper == 0 || signs < 2 {
+		return value
+	}
+	return value[1:]
+}
 
 // code is an expression rather than a value.
 var code = expressionOf(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
@@ -225,7 +246,7 @@ var Phrase = Filter{Name: "phrase-1", Keep: func(m Match) bool {
 	return kinds.digits > 0 && kinds.digits <= 8 && !strings.Contains(value, " ") && !placeholder(value) && !pathShape.MatchString(value) && !release.MatchString(value)
 }}
 
-// Unpronounced keeps letters that are mostly no words.
-var Unpronounced = Filter{Name: "unpronounced-1", Keep: func(m Match) bool {
-	return !placeholder(m.Secret()) && wordy(m.Secret())*2 < len(letters(m.Secret()))
+// Unpronounced keeps letters that are not all words.
+var Unpronounced = Filter{Name: "unpronounced-2", Keep: func(m Match) bool {
+	return !placeholder(m.Secret()) && wordy(m.Secret()) < len(letters(m.Secret()))
 }}

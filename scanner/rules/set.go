@@ -24,9 +24,12 @@ func Ours() []Rule {
 		headerStructures,
 		commandStructures,
 		databaseStructures,
+		toolStructures,
 		vague(tokenGuesses),
 		vague(passwordGuesses),
 		vague(flagGuesses),
+		vague(placeGuesses),
+		vague(tokenPlaces),
 		warnings,
 	)
 }

@@ -52,7 +52,7 @@ var factorStructures = []Rule{
 		ID: "tm-totp-secret", Tier: Block2, Title: "Second factor's secret",
 		Reason:   "The secret of a second factor makes the one-time codes of an account.",
 		Keywords: []string{"totp", "2fa", "mfa", "otp", "authenticator"},
-		Pattern: `(?i:\b(?:totp|2fa|mfa|otp|authenticator)[ _-]?(?:app )?(?:shared )?(?:secret|seed|key|code|setup key)?(?:[ _-]key)?)["'\x60*_]{0,3}\s{0,2}(?:is|[:=|])\s{0,2}["'\x60*|]{0,3}\s{0,2}` +
+		Pattern: `(?i:\b(?:totp|2fa|mfa|otp|authenticator)[ _-]?(?:app )?(?:shared )?(?:secret|seed|key|code|setup key)?(?:[ _-]key)?(?: (?:of|for|on)(?: [\w-]{1,20}){1,5})?)["'\x60*_]{0,3}\s{0,2}(?:is|[:=| ])\s{0,2}["'\x60*|]{0,3}\s{0,2}` +
 			`([A-Z2-7]{16,64}|[a-z2-7]{32}|(?:[A-Za-z2-7]{4}[ -]){3,15}[A-Za-z2-7]{4})\b`,
 		Filters: []Filter{NotPlaceholder, Base32},
 		Hits: each(func(s *samples.Source) string { return "TOTP secret: " + s.Text(base32, 31) + "7" }, func(s *samples.Source) string {

@@ -1,0 +1,40 @@
+package rules
+
+import (
+	stdbase64 "encoding/base64"
+	"strings"
+)
+
+// MachineDrawn keeps a value that a machine drew, in any form, hex as well.
+var MachineDrawn = Filter{Name: "machine-drawn-1", Keep: func(m Match) bool {
+	value := m.Secret()
+	if isRandom(value) || drawnUUID(value) {
+		return true
+	}
+	kinds := makeupOf(value)
+	return !placeholder(value) && kinds.digits > 1 && kinds.wordy*3 < len(value) && !named(value)
+}}
+
+// Random12 is Random for a value of twelve characters or more.
+var Random12 = Filter{Name: "random-12-1", Keep: func(m Match) bool {
+	value := m.Secret()
+	if len(value) >= shortest {
+		return isRandom(value)
+	}
+	kinds := makeupOf(value)
+	return len(value) >= 12 && kinds.digits > 0 && kinds.lower > 0 && kinds.upper > 0 && kinds.signs == 0 && kinds.wordy*3 < len(value) && !placeholder(value)
+}}
+
+// NotKeychain keeps what names no entry of a key store.
+var NotKeychain = Filter{Name: "not-keychain-1", Keep: func(m Match) bool {
+	return !strings.HasPrefix(m.Secret(), "@keychain:") && !strings.HasPrefix(m.Secret(), "@env:")
+}}
+
+// EncodedPassword keeps base64 of a strong password.
+var EncodedPassword = Filter{Name: "encoded-password-1", Keep: func(m Match) bool {
+	raw, err := stdbase64.StdEncoding.DecodeString(m.Secret())
+	return err == nil && printable(string(raw)) && strong(string(raw))
+}}
+
+// encoded returns text in base64.
+func encoded(text string) string { return stdbase64.StdEncoding.EncodeToString([]byte(text)) }

@@ -1,0 +1,113 @@
+package rules
+
+import "github.com/teammem/teammemd/scanner/samples"
+
+// lone is a value that has its line for itself, behind a mark of a list, a
+// quotation or code.
+const lone = "[ \\t]{0,3}\\r?\\n(?:[ \\t]{0,8}\\r?\\n)?(?:\\x60{3}\\w{0,8}\\r?\\n)?[ \\t>*-]{0,8}[*\\x60\"']{0,3}"
+
+const loneEnd = "[*\\x60\"']{0,3}[ \\t]{0,3}(?:\\r?\\n|$)"
+
+// placeGuesses are passwords whose label stands elsewhere than before them on
+// their line.
+var placeGuesses = []Rule{
+	{
+		ID: "tm-password-below", Tier: Block3, Title: "Strong password below its label",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: passwordWords,
+		Pattern:  passwordLabel + `(?:[ \t][^\s:|]{1,24}){0,6}[:：]?[*_]{0,3}[:：]?` + lone + passwordValue + loneEnd,
+		Filters:  []Filter{StrongWord, ManyKinds},
+		Hits:     each(with("Password for Kibana:\n\n    ", "\n"), with("## Root password\n\n", "\n"), with("**Passwort:**\n```\n", "\n```\n")),
+		Misses:   each(plain("## Password\n\nconfigure-the-server-2\n"), plain("Password:\n\n- see\n")),
+	},
+	{
+		ID: "tm-token-below", Tier: Block3, Title: "Random value below its label",
+		Reason:   "A random value that is called a key, a token or a secret opens what it is for.",
+		Keywords: []string{"key", "token", "secret"},
+		Pattern:  `(?i:key|token|secret)(?: (?:for|of)(?: [\w'.-]{1,24}){1,5})?[*_]{0,3}:?[*_]{0,3}` + lone + `([A-Za-z0-9_+/=.~-]{20,512})` + loneEnd,
+		Filters:  []Filter{TokenLabel, Random, NotDigest, NotHexDigest},
+		Hits:     each(holding("API key:\n", "\n"), holding("### Client secret\n\n`", "`\n"), holding("API key for the geocoder:\n", "\n")),
+		Misses:   each(holding("Public key:\n", "\n"), plain("API key:\nsome-text-of-the-next-line\n")),
+	},
+	{
+		ID: "tm-password-answer", Tier: Block3, Title: "Strong password in answer to a question",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: append([]string{"pw", "pass "}, passwordWords...),
+		Pattern: `(?:` + passwordLabel + `|(?i:pw|pass))(?:[ \t][^\n?]{1,80})?\?[ \t]{0,3}\r?\n[ \t>]{0,4}(?:[*\[<(]{0,3}[^\n:>]{1,24}(?::\d\d)?[\]*>)]{0,3}[^\n:>]{0,20}[:>]\*{0,2} )?` +
+			`(?i:(?:it'?s|it is|try|use|sure,?|that'?s|still|yes,?) ){0,2}[\x60"']?` + passwordValue,
+		Filters: []Filter{StrongWord, ManyKinds},
+		Hits:    each(with("<ada> what's the pw for staging?\n<bill> it's ", "\n"), with("ada: what is the wifi password again?\nbill: ", "\n"), with("[10:14] Ada: pass for the jump host?\n[10:15] Bill: ", "")),
+		Misses:  each(plain("ada: what's the password?\nbill: it's in 1Password\n"), plain("ada: pw?\nbill: ask Carol\n")),
+	},
+	{
+		ID: "tm-user-slash-password", Tier: Block3, Title: "User and strong password",
+		Reason:   "A user with a password opens the account.",
+		Keywords: []string{"admin/", "admin /", "root/", "root /", "administrator/", "administrator /", "deploy /", "ubuntu /", "elastic /", "postgres /", "guest /", "admin` /", "root` /"},
+		Pattern:  `(?i:admin|root|administrator|deploy|ubuntu|elastic|postgres|guest)\x60? ?/ ?["'\x60*]{0,3}` + passwordValue,
+		Filters:  []Filter{StrongWord, ManyKinds, NotInPath},
+		Hits:     each(with("admin / ", ""), with("grafana: admin/", " for now"), with("`root` / `", "`")),
+		Misses:   each(plain("https://acme.io/admin/Ab1!cd2X?e"), plain("admin / operator / viewer"), plain("admin/Dockerfile.2024x")),
+	},
+	{
+		ID: "tm-password-before-label", Tier: Block3, Title: "Strong password before its label",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: []string{" is the password", " is the pass", " is the pw", " as the password", " as password", " is the root password", " is the admin password", " is our password"},
+		Pattern:  passwordValue + "[\"'\\x60*]{0,3} (?i:(?:is|as)(?: the| our)?(?: root| admin)? (?:password|pass|pw))",
+		Filters:  []Filter{StrongWord, ManyKinds},
+		Hits:     each(with("", " is the password of the Grafana admin"), with("Use `", "` as the password")),
+		Misses:   each(plain("this is the password"), plain("SMTP_Password2 is the password of the relay")),
+	},
+	{
+		ID: "tm-environment-value", Tier: Block3, Title: "Strong value of a variable",
+		Reason:   "A password or key in the environment of a workload opens what the workload connects to.",
+		Keywords: []string{"name:", `"name"`},
+		Pattern:  `name["']?\s{0,2}:\s{1,3}["']?\w{0,40}(?:PASS|PASSWORD|PASSWD|PWD|TOKEN|SECRET|KEY)["']?\s{0,3},?\s{0,24}["']?value["']?\s{0,2}:\s{0,3}["']?` + passwordValue,
+		Filters:  []Filter{StrongWord, NotDigest},
+		Hits:     each(with("- name: DB_PASSWORD\n  value: \"", "\"\n"), with(`{"name": "API_SECRET", "value": "`, `"}`)),
+		Misses:   each(plain("- name: DB_PASSWORD\n  value: \"$(PASS_2X!)\""), plain("- name: DB_PASSWORD\n  valueFrom:\n")),
+	},
+	{
+		ID: "tm-words-password", Tier: Block3, Title: "Passphrase",
+		Reason:   "A passphrase opens the key, backup or account that it is for.",
+		Keywords: passwordWords,
+		Pattern:  passwordLabel + closing + `(?:(?: \w{1,12}){0,6} is |[ \t]{0,3}[=:：][ \t]{0,3}|["']?[ \t]{0,3}[:=][ \t]{0,3})["'\x60*]{0,3}([A-Za-z]{3,12}\d{0,4}(?:[-_.+][A-Za-z0-9]{1,12}){2,7})(?:[^\w/:@-]|$)`,
+		Filters:  []Filter{PassphraseWords},
+		Hits:     each(between("password: ", joined, "\n"), between("The vault password is ", joined, "."), between("MATCH_PASSWORD='", joined, "'\n"), between("password = \"", joined, "\"")),
+		Misses:   each(plain("password: staging-db-credentials-2\n"), plain("password: ask-the-team-on-slack\n"), plain("password: correct-horse-battery"+"-staple\n")),
+	},
+	{
+		ID: "tm-spaced-passphrase", Tier: Block3, Title: "Passphrase",
+		Reason:   "A passphrase opens the key, backup or account that it is for.",
+		Keywords: []string{"passphrase"},
+		Pattern:  `(?i:passphrase)(?:(?: [\w'-]{1,12}){0,6} is |[ \t]{0,3}[=:][ \t]{0,3})(?:["'\x60]([a-z0-9]{2,12}(?: [a-z0-9]{1,12}){3,8})["'\x60]|([a-z0-9]{2,12}(?: [a-z0-9]{1,12}){3,8})\.?(?:\r?\n|$))`,
+		Filters:  []Filter{PassphraseWords},
+		Hits:     each(plain("The passphrase of the key is \"velvet pelican 41 thistle drizzle\""), plain("passphrase: mistral quartz 7 saffron badger\n")),
+		Misses:   each(plain("passphrase: leave it empty and hit enter twice\n"), plain("passphrase: none\n")),
+	},
+	{
+		ID: "tm-letters-password", Tier: Block3, Title: "Random letters for a password",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: []string{"password", "passwd", "pass="},
+		Pattern:  `(?i:password|passwd|pass)["']?[ \t]{0,3}[:=][ \t]{0,3}["'\x60]?([a-z]{16})(?:["'\x60\s,;]|$)`,
+		Filters:  []Filter{MostlyUnpronounced},
+		Hits:     each(func(s *samples.Source) string { return "EMAIL_HOST_PASSWORD = '" + s.Text("bcdfghjklmnpqrstvwxz", 16) + "'" }),
+		Misses:   each(plain("password: applicationnames\n"), plain("password: requiredpassword")),
+	},
+	{
+		ID: "tm-site-password", Tier: Block3, Title: "Application password of a site",
+		Reason:   "An application password changes the site as its owner.",
+		Keywords: []string{"password"},
+		Pattern:  `(?i:password)["'\x60*_]{0,3}(?:[ \t]{0,3}[:=][ \t]{0,3}|[ \t]is[ \t])["'\x60*]{0,3}([A-Za-z0-9]{4}(?: [A-Za-z0-9]{4}){5})\b`,
+		Filters:  []Filter{NotPlaceholder, MixedGroups},
+		Hits: each(func(s *samples.Source) string {
+			g := func() string { return "q" + s.Text(samples.Digits, 1) + s.Text("XYZW", 2) }
+			return "Application password: " + g() + " " + g() + " " + g() + " " + g() + " " + g() + " " + g()
+		}),
+		Misses: each(plain("password: that will make some more text here"), plain("password: xxxx xxxx xxxx xxxx xxxx xxxx")),
+	},
+}
+
+// joined returns a passphrase as a generator joins one.
+func joined(s *samples.Source) string {
+	return "velvet-pelican-thistle-" + s.Text(samples.Digits, 2)
+}

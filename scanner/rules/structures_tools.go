@@ -1,0 +1,172 @@
+package rules
+
+import "github.com/teammem/teammemd/scanner/samples"
+
+// toolStructures are secrets in the places that single tools have for them.
+var toolStructures = []Rule{
+	{
+		ID: "tm-transfer-password", Tier: Block2, Title: "Password of a file transfer",
+		Reason:   "A user with a password opens the server that files are sent to.",
+		Keywords: []string{"lftp ", "open -u ", "open --user "},
+		Pattern:  `(?:lftp [^\n|;]{0,120}?-u\s?|open (?:-u|--user) )["']?[^\s,"']{1,60},["']?([^\s"'\x60<>;|]{6,120})`,
+		Filters:  []Filter{NotPlaceholder, NotWeak, Remote},
+		Hits:     each(with("lftp -u bill,", " sftp://a.io"), with(`lftp -e "open -u bill,`, `; mirror"`)),
+		Misses:   each(plain("lftp -u user,"+"password ftp.acme.io"), plain("lftp -u $USER,$PASS a.io")),
+	},
+	{
+		ID: "tm-tool-password", Tier: Block2, Title: "Password on a tool's command line",
+		Reason:   "A password on the command line of a tool opens what the tool works on.",
+		Keywords: []string{"openssl enc", "mosquitto_", "net user ", "networkcredential(", "defaultpassword", "altool ", "notarytool ", "sqlplus ", "snmp", "mqttx ", "smbmap ", "crackmapexec ", "vncviewer "},
+		Pattern: `(?i)(?:openssl enc[^\n|;]{0,160}?\s(?:-k |-pass(?:word)? pass:)|mosquitto_(?:sub|pub|rr)[^\n|;]{0,160}?\s(?-i:-P |--pw )|net user \S{1,40} |NetworkCredential\(\s{0,2}["'][^"'\n]{1,60}["'],\s{0,2}|` +
+			`DefaultPassword["']?\s(?:/t \w{1,12} )?/d |(?:altool|notarytool) [^\n|;]{0,200}?\s(?:-p|--password) |sqlplus (?:-\w{1,3} ){0,2}["']?\w{1,30}/(?:"?)|snmp(?:walk|get|set|bulkwalk)[^\n|;]{0,120}?\s(?-i:-[AX]) |` +
+			`mqttx [^\n|;]{0,160}?\s(?-i:-P|--password) )` + argument,
+		Filters: []Filter{NotPlaceholder, NotWeak, NotOption, NotKeychain},
+		Hits: each(with("openssl enc -d -aes-256-cbc -in a.enc -k '", "'"), with("mosquitto_sub -h mq.acme.io -u a -P ", " -t x"), with("net user bill ", " /add"),
+			with(`new NetworkCredential("bill", "`, `")`), with("reg add x /v DefaultPassword /d ", ""), with("sqlplus system/", "@ora.acme.io/X"), with("snmpwalk -v3 -u m -A ", " sw1"),
+			func(s *samples.Source) string {
+				return "xcrun altool --upload-app -u a@b.io -p " + s.Text("bcdfg", 4) + "-" + s.Text("hjklm", 4) + "-" + s.Text("npqrs", 4) + "-" + s.Text("tvwxz", 4)
+			}),
+		Misses: each(plain("net user bill "+"password /add"), plain("sqlplus scott/"+"tiger@ora"), plain("altool -u a -p @keychain:AC_PASSWORD"), plain("mosquitto_sub -P $MQTT_PASS")),
+	},
+	{
+		ID: "tm-redis-password", Tier: Block2, Title: "Password of Redis",
+		Reason:   "The password of Redis opens its database.",
+		Keywords: []string{"requirepass ", "masterauth ", "auth ", "acl setuser "},
+		Pattern:  `(?:(?i:requirepass|masterauth) |(?:>|\d\)|^|\n)\s?AUTH (?:\w{1,30} )?|(?i:acl setuser )[^\n>]{1,80}>)["']?([^\s"'\x60<>;|]{8,160})`,
+		Filters:  []Filter{NotPlaceholder, NotWeak, NotOption},
+		Hits:     each(with("requirepass ", "\n"), with("127.0.0.1:6379> AUTH ", "\n"), with("ACL SETUSER app on >", " ~* +@all")),
+		Misses:   each(plain("requirepass "+"foobared"), plain("AUTH "+"password"), plain("requirepass <password>")),
+	},
+	{
+		ID: "tm-tool-token", Tier: Block2, Title: "Token on a tool's command line",
+		Reason:   "A token on the command line of a tool opens the service that it works with.",
+		Keywords: []string{"wandb login ", "codecov", "cast ", "forge ", "oathtool ", "mc alias set ", "mc config host add ", "gh secret set ", "login --token ", "cohere.client", "bw_session", "x-honeycomb-team", "pveapitoken="},
+		Pattern: `(?:wandb login (?:--relogin )?|codecov[^\n|;]{0,80}?\s-t |(?:cast|forge) [^\n|;]{0,160}?--private-key[ =](?:0x)?|oathtool (?:--?\w{1,12} ){0,4}|mc (?:alias set|config host add) \S{1,40} \S{1,120} \S{1,60} |` +
+			`gh secret set \w{1,60} (?:[^\n|;]{0,80}?\s)?(?:-b|--body)[ =]?|cohere\.Client(?:V2)?\((?:api_key=)?|BW_SESSION=|(?i:x-honeycomb-team)["']?\s{0,2}[:=,]\s{0,2}|PVEAPIToken=[\w.-]{1,40}@\w{1,12}![\w.-]{1,60}=)["']?([\w+/=.-]{16,512})`,
+		Filters: []Filter{MachineDrawn},
+		Hits: each(holding("wandb login ", ""), holding("gh secret set DEPLOY --body \"", "\""), holding("mc alias set prod https://s3.acme.io bill ", ""), holding(`BW_SESSION="`, `"`),
+			func(s *samples.Source) string { return "cast send --private-key " + s.Text(samples.Hex, 64) }),
+		Misses: each(plain("wandb login <your-api-key>"), plain("gh secret set NAME --body some-text-of-mine"), plain("codecov -f coverage.txt -t some-name-of-mine")),
+	},
+	{
+		ID: "tm-sasl-password", Tier: Block2, Title: "Line of a password file",
+		Reason:   "A line of a password file opens the server that it names.",
+		Keywords: []string{"]:587", "]:465", "]:25", "chpasswd:"},
+		Pattern:  `(?:\]:(?:587|465|25)\s{1,8}[^\s:]{1,80}:|chpasswd:\s{1,8}(?:(?:expire|list|users): ?[\w|]{0,6}\s{1,12}){1,3}(?:- )?\w{1,30}:)([^\s"'\x60<>]{6,160})`,
+		Filters:  []Filter{NotPlaceholder, NotWeak},
+		Hits:     each(with("[smtp.acme.io]:587 bill@acme.io:", "\n"), with("chpasswd:\n  list: |\n    ubuntu:", "\n")),
+		Misses:   each(plain("[smtp.acme.io]:587 user:"+"password"), plain("chpasswd:\n  list: |\n    ubuntu:"+"ubuntu\n")),
+	},
+	{
+		ID: "tm-build-credentials", Tier: Block2, Title: "Password of a package repository",
+		Reason:   "A password in build settings opens the package repository.",
+		Keywords: []string{"credentials("},
+		Pattern:  `\bCredentials\(\s{0,4}"[^"\n]{1,120}",\s{0,4}"[^"\n]{1,120}",\s{0,4}"[^"\n]{1,80}",\s{0,4}"([^"\n]{6,120})"`,
+		Filters:  []Filter{NotPlaceholder, NotWeak},
+		Hits:     each(with(`credentials += Credentials("Nexus", "r.acme.io", "ci", "`, `")`)),
+		Misses:   each(plain(`Credentials("Nexus", "r.acme.io", "ci", "` + `password")`)),
+	},
+	{
+		ID: "tm-device-password", Tier: Block2, Title: "Password of a network device",
+		Reason:   "The password of a device changes the network.",
+		Keywords: []string{"enable secret ", "enable password ", "secret = "},
+		Pattern:  `(?:enable (?:secret|password) (?:(?:level \d{1,2} )?[0] )?|client\s[^\n{]{1,60}\{[^}]{0,120}?secret = )["']?([^\s"'\x60<>}]{8,80})`,
+		Filters:  []Filter{Strong},
+		Hits:     each(with("enable secret 0 ", ""), with("client a {\n  secret = ", "\n}")),
+		Misses:   each(plain("enable secret "+"password"), plain("enable password protection-of-files")),
+	},
+	{
+		ID: "tm-chain-account-key", Tier: Block2, Title: "Private key of an account on a chain",
+		Reason:   "The private key of an account on a chain can spend what it holds.",
+		Keywords: []string{"accounts", "secret key", "secretkey", "keypair", "wif"},
+		Pattern: `(?:\baccounts["']?\s{0,2}[:=]\s{0,2}\[\s{0,4}["'](?:0x)?([0-9a-fA-F]{64})["']|(?i:secret[ _-]?key|keypair)[^\n\[]{0,24}\[((?:\d{1,3}, ?){63}\d{1,3})\]|` +
+			`\bWIF\b[^\n]{0,40}?[ :=|"'\x60]([5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})\b)`,
+		Filters: []Filter{NotPlaceholder},
+		Hits: each(func(s *samples.Source) string { return `accounts: ["0x` + s.Text(samples.Hex, 64) + `"]` },
+			func(s *samples.Source) string { return "WIF: K" + s.Text("ABCDEFGHJKLMNPQRSTUVWXYZ23456789", 51) }),
+		Misses: each(plain(`accounts: ["0x`+`<key>"]`), plain("keypair [1, 2, 3]")),
+	},
+	{
+		ID: "tm-nostr-key", Tier: Block1, Title: "Nostr private key",
+		Reason:   "A Nostr private key signs as its owner for good.",
+		Keywords: []string{"nsec1"},
+		Pattern:  `nsec1[02-9ac-hj-np-z]{58}`, Alphabet: `0-9a-z`, Entropy: 3,
+		Hits:   each(func(s *samples.Source) string { return "ns" + "ec1" + s.Text("qpzry9x8gf2tvdw0s3jn54khce6mua7l", 58) }),
+		Misses: each(plain("nsec1 begins a private key")),
+	},
+	{
+		ID: "tm-pair-in-code", Tier: Block2, Title: "Twilio account and token",
+		Reason:   "A Twilio token can send messages and spend money.",
+		Keywords: []string{`client("ac`, "client('ac", "(account_sid"},
+		Pattern:  `(?i:client\(["']AC)[0-9a-f]{32}["'],\s{0,4}["']([0-9a-f]{32})["']`,
+		Filters:  []Filter{NotPlaceholder},
+		Hits: each(func(s *samples.Source) string {
+			return `Client("A` + "C" + s.Text(samples.Hex, 32) + `", "` + s.Text(samples.Hex, 32) + `")`
+		}),
+		Misses: each(plain(`Client("AC` + `xxxx", "your_auth_token")`)),
+	},
+	{
+		ID: "tm-encoded-pass", Tier: Block2, Title: "Password of FileZilla",
+		Reason:   "A password in a list of sites opens the server, encoded and not encrypted.",
+		Keywords: []string{"<pass encoding="},
+		Pattern:  `<Pass encoding="base64">([A-Za-z0-9+/]{8,200}={0,2})</Pass>`,
+		Filters:  []Filter{EncodedPassword},
+		Hits:     each(func(s *samples.Source) string { return `<Pass encoding="base64">` + encoded(password(s)) + `</Pass>` }),
+		Misses:   each(plain(`<Pass encoding="base64">` + encoded("pass"+"word") + `</Pass>`)),
+	},
+}
+
+// tokenPlaces are labels of tokens that need words of their own.
+var tokenPlaces = []Rule{
+	{
+		ID: "tm-described-token", Tier: Block3, Title: "Random value that a sentence describes",
+		Reason:   "A random value that a sentence calls a key or a token opens what it is for.",
+		Keywords: []string{"key for ", "key of ", "key to ", "token for ", "token of ", "token to ", "secret for ", "secret of "},
+		Pattern:  `(?i:key|token|secret) (?:for|of|to)(?: [\w'.-]{1,24}){1,6}(?: is | was |: ?| = )["'\x60*]{0,3}([A-Za-z0-9_+/=.~-]{20,512})`,
+		Filters:  []Filter{TokenLabel, Random, NotDigest, NotHexDigest},
+		Hits:     each(holding("The API key for the geocoder is ", "."), holding("API token of the bot: `", "`")),
+		Misses:   each(holding("the public key of the host is ", ""), plain("the token for this is some-name-of-a-token-1")),
+	},
+	{
+		ID: "tm-foreign-token", Tier: Block3, Title: "Random value behind a label in another language",
+		Reason:   "A random value that is called a key or a token opens what it is for.",
+		Keywords: []string{"schlüssel", "clé api", "clé d'api", "clé secrète", "clave api", "clave de api", "clave secreta", "chiave api", "chave api", "chave da api", "sleutel", "klucz api", "klíč", "nyckel", "ключ", "токен", "密钥", "密鑰", "令牌", "トークン", "キー", "토큰", "api 키"},
+		Pattern: `(?i:schlüssel|clé (?:d'api|api|secrète)|clave (?:de )?(?:api|secreta)|chiave api|chave (?:da )?api|sleutel|klucz api|klíč|nyckel|ключ(?: api| доступа)?|токен(?: доступа)?|密钥|密鑰|令牌|トークン|キー|토큰|api 키)` +
+			closing + `(?:[ \t]{0,3}[:=：][ \t]{0,3}|[ \t](?:ist|lautet|est|es|è|é|is|jest|je|är|—|–)[ \t]|(?:是|は|为)[ \t]?)` + opening + `([A-Za-z0-9_+/=.~-]{12,512})`,
+		Filters: []Filter{Random12, NotDigest, NotHexDigest},
+		Hits:    each(holding("API-Schlüssel: ", ""), holding("clé API : ", ""), holding("API 密钥：", ""), holding("ключ API: ", "")),
+		Misses:  each(plain("Schlüssel: Bezeichnung-des-Feldes-1"), plain("密钥：见 1Password")),
+	},
+	{
+		ID: "tm-token-column", Tier: Block3, Title: "Random value in a table",
+		Reason:   "A random value that is called a key, a token or a secret opens what it is for.",
+		Keywords: []string{"key", "token", "secret"},
+		Pattern: `(?i:(?:api|access|secret|auth|wpa\d?|wifi|private|license) ?key|token|secret)[ \t*` + "\x60" + `]{0,8}(?:\|[^|\n]{0,40}){0,3}\r?\n[|: \t-]{5,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*` + "\x60" + `]{0,8}` +
+			`([A-Za-z0-9_+/=.~-]{12,512})[ \t*` + "\x60" + `]{0,8}\|`,
+		Filters: []Filter{Random12, NotHexDigest},
+		Hits:    each(holding("| Service | API key |\n|---|---|\n| Geocoder | ", " |\n"), holding("| host | token |\n|---|---|\n| a | x |\n| b | ", " |\n")),
+		Misses:  each(plain("| Service | API key |\n|---|---|\n| Geocoder | see-1password-2 |\n")),
+	},
+	{
+		ID: "tm-vendor-uuid", Tier: Block3, Title: "UUID that is a vendor's key",
+		Reason:   "Some services hand out a UUID as their key.",
+		Keywords: []string{"consul", "nomad", "vault", "clientsecret", "client_secret", "client secret", "client-secret", "heroku", "snyk", "newrelic", "linode", "mandrill", "sentry", "mapquest", "lokalise", "logdna", "loggly", "logentries", "fastly", "gitbook", "kraken", "tyk", "kong"},
+		Pattern: `(?i)(?:(?:consul|nomad|vault|heroku|snyk|newrelic|linode|mandrill|sentry|mapquest|lokalise|logdna|loggly|logentries|fastly|gitbook|kraken|tyk|kong)[\w .-]{0,20}?(?:token|key|secret(?:[ _-]?id)?)|client[ _-]?secret)` +
+			closing + joint + opening + `([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`,
+		Filters: []Filter{NotPlaceholder},
+		Hits:    each(between("CONSUL_HTTP_TOKEN=", drawnID, ""), between(`"clientSecret":"`, drawnID, `"`), between("VAULT_SECRET_ID=", drawnID, "\n")),
+		Misses:  each(plain("CONSUL_HTTP_TOKEN=00000000-0000-0000-0000-000000000000"), between("client id: ", drawnID, "")),
+	},
+	{
+		ID: "tm-signed-token", Tier: Block3, Title: "Random value with signs behind a label",
+		Reason:   "The secret of an application signs its sessions.",
+		Keywords: []string{"secret_key", "secret-key", "secretkey", "auth_key", "auth_salt", "logged_in_key", "logged_in_salt", "nonce_key", "nonce_salt", "session_secret", "cookie_secret"},
+		Pattern:  `(?i)(?:secret[_-]?key|(?:secure_)?auth_(?:key|salt)|logged_in_(?:key|salt)|nonce_(?:key|salt)|session_secret|cookie_secret)["']?\s{0,3}[:=,]\s{0,6}["']([^"'\n]{30,120})["']`,
+		Filters:  []Filter{Strong, NotDigest},
+		Hits:     each(func(s *samples.Source) string { return `SECRET_KEY = "` + password(s) + "^" + password(s) + "~" + password(s) + `"` }),
+		Misses:   each(plain(`SECRET_KEY = "` + `put your unique phrase here, please"`), plain(`define('AUTH_KEY', '`+`put your unique phrase here');`)),
+	},
+}
+
+// drawnID returns a UUID.
+func drawnID(s *samples.Source) string { return uuid{}.draw(s, random) }
