@@ -5,8 +5,8 @@ import (
 )
 
 // NotOption keeps what is no option of a command: "-p --verbose" has no value.
-var NotOption = Filter{Name: "not-option-1", Keep: func(m Match) bool {
-	return !strings.HasPrefix(m.Secret(), "-") && !named(m.Secret())
+var NotOption = Filter{Name: "not-option-2", Keep: func(m Match) bool {
+	return !strings.HasPrefix(m.Secret(), "-") && (!named(m.Secret()) || generated(m.Secret()))
 }}
 
 // AfterSetting keeps a password that follows another setting of its line, as in

@@ -12,7 +12,7 @@ func passphrase(value string) bool {
 	if len(value) < 14 || len(value) > 120 || pathShape.MatchString(value) || release.MatchString(value) || strings.Contains(value, "correct-horse-battery") {
 		return false
 	}
-	words, numbers := 0, 0
+	words, numbers, plain := 0, 0, 0
 	for part := range strings.FieldsFuncSeq(strings.ToLower(value), func(r rune) bool { return strings.ContainsRune("-_. +", r) }) {
 		word := strings.Trim(part, "0123456789!?#*")
 		if len(word) < len(part) {
@@ -21,13 +21,25 @@ func passphrase(value string) bool {
 		if word == "" {
 			continue
 		}
-		if len(word) < 3 || len(word) > 12 || letters(word) != word || standIns[word] || sentenceWords[word] || nameWords[word] {
+		if len(word) < 3 || len(word) > 12 || letters(word) != word || sentenceWords[word] || nameWords[word] {
 			return false
+		}
+		if standIns[word] {
+			plain++
+			continue
 		}
 		words++
 	}
-	return words >= 3 && numbers > 0 && numbers <= 3 || words >= 4
+	return plain <= 1 && words >= 3 && numbers > 0 && numbers <= 3 || plain <= 1 && words >= 4
 }
+
+// generated reports whether value is what a generator of passwords makes of
+// small letters: a passphrase, or four groups of four that are no words.
+func generated(value string) bool {
+	return passphrase(value) || fourGroups.MatchString(value) && wordy(value) < len(letters(value))
+}
+
+var fourGroups = expressionOf(`^[a-z]{4}(?:-[a-z]{4}){3}$`)
 
 // nameWords are further words of which people make names of things, and those
 // of sentences about passwords.

@@ -64,9 +64,9 @@ func checked58(text string) bool {
 
 // RecoveryCodes keeps a list of codes of which most have digits, and which is no
 // list of dates or numbers of issues.
-var RecoveryCodes = Filter{Name: "recovery-codes-1", Keep: func(m Match) bool { return recoveryCodes(m.Secret()) }}
+var RecoveryCodes = Filter{Name: "recovery-codes-2", Keep: func(m Match) bool { return recoveryCodes(m.Secret()) }}
 
-var codeShape = expressionOf(`[A-Za-z0-9][A-Za-z0-9-]{5,}`)
+var codeShape = expressionOf(`\d{4} \d{4}|[A-Za-z0-9][A-Za-z0-9-]{5,}`)
 
 func recoveryCodes(list string) bool {
 	codes := codeShape.FindAllString(list, -1)

@@ -144,7 +144,7 @@ func isRandom(value string) bool {
 }
 
 // hashed is how a hash of a password begins, after the name of its user or alone.
-var hashed = expressionOf(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|2[aby]|[156y])\$|\{(?:S?SHA|SHA512)\})`)
+var hashed = expressionOf(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|scrypt|2[aby]|[1567y])\$|\{(?:S?SHA|SHA512)\})`)
 
 func strong(value string) bool {
 	if len(value) < 8 || len(value) > 120 || placeholder(value) || named(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
@@ -171,7 +171,7 @@ func weak(value string) bool {
 	if len(value) < 6 || plainWord(value) || numeral(value) && len(value) < 12 {
 		return true
 	}
-	if passphrase(value) {
+	if generated(value) {
 		return false
 	}
 	m := makeupOf(value)

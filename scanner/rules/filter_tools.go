@@ -25,6 +25,11 @@ var Random12 = Filter{Name: "random-12-1", Keep: func(m Match) bool {
 	return len(value) >= 12 && kinds.digits > 0 && kinds.lower > 0 && kinds.upper > 0 && kinds.signs == 0 && kinds.wordy*3 < len(value) && !placeholder(value)
 }}
 
+// NotAssigned keeps what is no assignment to another name.
+var NotAssigned = Filter{Name: "not-assigned-1", Keep: func(m Match) bool { return !settingShape.MatchString(m.Secret()) }}
+
+var settingShape = expressionOf(`^[A-Za-z_]{3,40}=`)
+
 // NotKeychain keeps what names no entry of a key store.
 var NotKeychain = Filter{Name: "not-keychain-1", Keep: func(m Match) bool {
 	return !strings.HasPrefix(m.Secret(), "@keychain:") && !strings.HasPrefix(m.Secret(), "@env:")

@@ -75,8 +75,8 @@ var flagGuesses = []Rule{
 	{
 		ID: "tm-password-column", Tier: Block3, Title: "Strong password in a table",
 		Reason:   "A password opens the account that it is for.",
-		Keywords: passwordWords,
-		Pattern:  passwordLabel + "[ \\t*\x60]{0,8}(?:\\|[^|\n]{0,40}){0,4}\r?\n[|: \\t-]{3,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\\|[ \\t*\x60]{0,8}([^\\s\"'\x60|<>]{8,128})[ \\t*\x60]{0,8}(?:\\|?[ \\t\r]{0,8}\n|\\|?$)",
+		Keywords: append([]string{"pass", "pw"}, passwordWords...),
+		Pattern:  "(?:" + passwordLabel + "|(?i:pass|pw))" + "[ \\t*\x60]{0,8}(?:\\|[^|\n]{0,40}){0,4}\r?\n[|: \\t-]{3,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\\|[ \\t*\x60]{0,8}([^\\s\"'\x60|<>]{8,128})[ \\t*\x60]{0,8}(?:\\|?[ \\t\r]{0,8}\n|\\|?$)",
 		Filters:  []Filter{StrongWord},
 		Hits:     each(with("| User | Password |\n|---|---|\n| admin | ", " |\n"), with("|user|password|\n|-|-|\n|root|", "|")),
 		Misses:   each(plain("| User | Password |\n|---|---|\n| admin | hunter2 |\n")),

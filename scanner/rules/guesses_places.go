@@ -16,7 +16,7 @@ var placeGuesses = []Rule{
 		Reason:   "A password opens the account that it is for.",
 		Keywords: passwordWords,
 		Pattern:  passwordLabel + `(?:[ \t][^\s:|]{1,24}){0,6}[:：]?[*_]{0,3}[:：]?` + lone + passwordValue + loneEnd,
-		Filters:  []Filter{StrongWord, ManyKinds},
+		Filters:  []Filter{StrongWord, ManyKinds, NotAssigned},
 		Hits:     each(with("Password for Kibana:\n\n    ", "\n"), with("## Root password\n\n", "\n"), with("**Passwort:**\n```\n", "\n```\n")),
 		Misses:   each(plain("## Password\n\nconfigure-the-server-2\n"), plain("Password:\n\n- see\n")),
 	},

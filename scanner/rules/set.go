@@ -24,6 +24,7 @@ func Ours() []Rule {
 		commandStructures,
 		databaseStructures,
 		toolStructures,
+		webStructures,
 		vague(tokenGuesses),
 		vague(passwordGuesses),
 		vague(flagGuesses),

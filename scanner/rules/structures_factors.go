@@ -78,7 +78,7 @@ var factorStructures = []Rule{
 		ID: "tm-seed-phrase", Tier: Block2, Title: "Seed phrase of a wallet",
 		Reason:   "A seed phrase opens all accounts of a wallet.",
 		Keywords: []string{"seed", "mnemonic", "recovery phrase", "recovery words", "secret phrase", "secret words", "backup phrase", "backup words", "wallet"},
-		Pattern:  `(?i:seed|mnemonic|(?:recovery|secret|backup|wallet) (?:phrase|words)|wallet[^\n:.]{0,40}:)(?i:[ _-]?(?:phrase|words|seed|code))?["'\x60*_]{0,3}(?i: \([^)\n]{0,40}\))?\s{0,2}(?:is|are|[:=|])?[\s"'\x60*|>]{1,8}((?:(?:\d{1,2}[.)] )?[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b`,
+		Pattern:  `(?i:seed|mnemonic|(?:recovery|secret|backup|wallet) (?:phrase|words)|wallet[^\n:.]{0,40}:)(?i:[ _-]?(?:phrase|words|seed|code))?["'\x60*_]{0,3}(?i: \([^)\n]{0,40}\)| (?:of|for)(?: [\w'-]{1,16}){1,5}?)?\s{0,2}(?:is|are|[:=|])?:?[\s"'\x60*|>]{1,8}((?:(?:\d{1,2}[.)] )?[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b`,
 		Filters:  []Filter{SeedPhrase},
 		Hits:     each(between("Seed phrase: ", phrase(12), "\n"), between("mnemonic=\"", phrase(24), "\""), between("The wallet for tests: ", phrase(12), "")),
 		Misses:   each(plain("seed: this is the text that tells people how a seed works inside"), plain("mnemonic: "+strings.Repeat("test ", 11)+"junk")),

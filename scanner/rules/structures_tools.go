@@ -116,6 +116,48 @@ var toolStructures = []Rule{
 	},
 }
 
+// webStructures are secrets in addresses and requests that single services read.
+var webStructures = []Rule{
+	{
+		ID: "tm-azure-function-code", Tier: Block2, Title: "Key of an Azure function",
+		Reason:   "The key in the address of an Azure function runs it.",
+		Keywords: []string{"azurewebsites.net/"},
+		Pattern:  `azurewebsites\.net/[^\s?"'\x60<>]{1,200}\?(?:[^\s"'\x60<>]{0,80}&)?code=([\w%/+=-]{40,120})`,
+		Filters:  []Filter{Random},
+		Hits:     each(holding("https://a.azurewebsites.net/api/run?code=", "==")),
+		Misses:   each(plain("https://a.azurewebsites.net/api/run?code=<function-key>")),
+	},
+	{
+		ID: "tm-request-cookie", Tier: Block2, Title: "Session cookie of a request",
+		Reason:   "A session cookie signs in as the person whose session it is.",
+		Keywords: []string{"-b '", `-b "`, "--cookie "},
+		Pattern:  `(?:-b |--cookie )["'](?:[^"'\n]{0,120}; ?)?[\w.-]{0,20}(?:sess|sid|auth|token|jwt)[\w.-]{0,24}=([\w%.+/=~:-]{20,1000})`,
+		Filters:  []Filter{Random},
+		Hits:     each(holding("curl -b 'sessionid=", "; a=b' https://a.io"), holding(`curl --cookie "auth_token=`, `" https://a.io`)),
+		Misses:   each(plain("curl -b 'sessionid=<session>' https://a.io"), plain("git checkout -b 'session-branch-of-mine'")),
+	},
+	{
+		ID: "tm-asana-named-token", Tier: Block2, Title: "Asana access token behind its name",
+		Reason:   "An Asana token that reads and changes tasks in its owner's name.",
+		Keywords: []string{"asana"},
+		Pattern:  `(?i:asana)[^\n/]{0,40}?\b([012]/\d{10,17}(?:/\d{10,17})?:[0-9a-f]{32})\b`,
+		Filters:  []Filter{NotPlaceholder},
+		Hits: each(func(s *samples.Source) string {
+			return "ASANA_PAT=2/8" + s.Text(samples.Digits, 15) + "/7" + s.Text(samples.Digits, 15) + ":" + s.Text(samples.Hex, 32)
+		}),
+		Misses: each(plain("asana tasks of 1/2/2024: none")),
+	},
+	{
+		ID: "tm-weather-key", Tier: Block2, Title: "Key in a URL's query",
+		Reason:   "A key in a query uses the service at its owner's cost.",
+		Keywords: []string{"appid="},
+		Pattern:  `[?&]appid=([0-9a-f]{32})\b`,
+		Filters:  []Filter{NotPlaceholder},
+		Hits:     each(func(s *samples.Source) string { return "https://a.io/now?q=x&appid=" + s.Text(samples.Hex, 32) }),
+		Misses:   each(plain("?appid={API key}")),
+	},
+}
+
 // tokenPlaces are labels of tokens that need words of their own.
 var tokenPlaces = []Rule{
 	{
@@ -156,6 +198,33 @@ var tokenPlaces = []Rule{
 		Filters: []Filter{NotPlaceholder},
 		Hits:    each(between("CONSUL_HTTP_TOKEN=", drawnID, ""), between(`"clientSecret":"`, drawnID, `"`), between("VAULT_SECRET_ID=", drawnID, "\n")),
 		Misses:  each(plain("CONSUL_HTTP_TOKEN=00000000-0000-0000-0000-000000000000"), between("client id: ", drawnID, "")),
+	},
+	{
+		ID: "tm-routing-key", Tier: Block3, Title: "Routing key of an alarm",
+		Reason:   "A routing key of PagerDuty raises and silences alarms.",
+		Keywords: []string{"routing_key", "routingkey", "routing key"},
+		Pattern:  `(?i:routing[_ ]?key)["']?\s{0,2}[:=]\s{0,2}["']?([0-9a-zR][0-9a-z]{31})\b`,
+		Filters:  []Filter{MachineDrawn},
+		Hits:     each(func(s *samples.Source) string { return "routing_key: " + s.Text(samples.Hex, 32) }),
+		Misses:   each(plain("routing_key: orders.created.in.europe.and.asia"), plain("routing_key: <integration key>")),
+	},
+	{
+		ID: "tm-access-token-name", Tier: Block3, Title: "Random value that is called a PAT",
+		Reason:   "A personal access token acts as its owner.",
+		Keywords: []string{"pat for ", "pat of ", "pat is ", "pat: "},
+		Pattern:  `(?i:pat)(?: (?:for|of)(?: [\w'.-]{1,24}){1,5})?(?: is |: )["'\x60*]{0,3}([A-Za-z0-9_-]{20,100})`,
+		Filters:  []Filter{Random, NotDigest, NotHexDigest},
+		Hits:     each(holding("my PAT for the packages is ", " (read only)"), holding("PAT: `", "`")),
+		Misses:   each(plain("pat: some-name-of-a-pattern-1"), plain("PAT is the short form of it")),
+	},
+	{
+		ID: "tm-new-value", Tier: Block3, Title: "Password that a tool made",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: []string{"new value: "},
+		Pattern:  `(?i:new value: )["'\x60]?` + passwordValue,
+		Filters:  []Filter{StrongWord, ManyKinds, NotDigest},
+		Hits:     each(with("Password for the [elastic] user successfully reset.\nNew value: ", "\n")),
+		Misses:   each(plain("New value: true"), plain("New value: some_setting_1")),
 	},
 	{
 		ID: "tm-signed-token", Tier: Block3, Title: "Random value with signs behind a label",
