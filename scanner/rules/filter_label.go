@@ -65,9 +65,9 @@ var NotDigest = Filter{Name: "not-digest-1", Keep: func(m Match) bool {
 }}
 
 // NotHexDigest keeps what has not the form of a common hash in hex.
-var NotHexDigest = Filter{Name: "not-hex-digest-1", Keep: func(m Match) bool {
+var NotHexDigest = Filter{Name: "not-hex-digest-2", Keep: func(m Match) bool {
 	value := m.Secret()
-	if strings.Trim(value, "0123456789abcdefABCDEF") != "" {
+	if strings.Trim(value, "0123456789abcdefABCDEF") != "" || apiLabel.MatchString(m.Text[max(0, m.Start-12):m.SecretStart]) {
 		return true
 	}
 	return len(value) != 32 && len(value) != 40 && len(value) != 64
@@ -79,3 +79,6 @@ var keyKinds = strings.Fields(`
 	admin deploy session client shared hmac jwt webhook integration unseal read write activation crypt cipher aes root seal
 	recovery security server maps secure consumer ingest vapid fernet salt bot oauth merchant instrumentation
 `)
+
+// apiLabel is a label behind which a text in hex is no hash.
+var apiLabel = expressionOf(`(?i)(?:api|access|auth|secret)[ _-]?(?:key|token)\W`)

@@ -72,6 +72,20 @@ var MixedGroups = Filter{Name: "mixed-groups-1", Keep: func(m Match) bool {
 	return kinds.digits > 0 && kinds.lower > 1 && kinds.upper > 1
 }}
 
+// Vivid keeps what can hardly be a word of a sentence: digits among letters of
+// both cases, and signs, or no syllables.
+var Vivid = Filter{Name: "vivid-1", Keep: func(m Match) bool {
+	value := strings.TrimRight(m.Secret(), ".,;:)*_")
+	kinds := makeupOf(value)
+	if len(value) < 8 || len(value) > 40 || kinds.digits < 2 || kinds.lower == 0 || kinds.upper == 0 || kinds.other > 0 || strings.Contains(value, "://") {
+		return false
+	}
+	if kinds.signs == 0 {
+		return len(value) >= 10 && kinds.wordy*3 < len(value) && kinds.changes*2 >= len(value)-2 && !placeholder(value)
+	}
+	return strings.ContainsAny(value, "!#$%^&*?@+~") && !strings.ContainsAny(value, "/\\=<>(){}[]|:;,\"'") && strong(value) && kinds.signs <= 5
+}}
+
 // NotInPath keeps a match that goes on with no path and does not belong to one.
 var NotInPath = Filter{Name: "not-in-path-1", Keep: func(m Match) bool {
 	if m.Start > 0 && (isAlnum(m.Text[m.Start-1]) || m.Text[m.Start-1] < 0x80 && kindOf(m.Text[m.Start-1]) == '!' && !isOpening(m.Text[m.Start-1])) {

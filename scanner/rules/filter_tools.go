@@ -30,6 +30,11 @@ var NotAssigned = Filter{Name: "not-assigned-1", Keep: func(m Match) bool { retu
 
 var settingShape = expressionOf(`^[A-Za-z_]{3,40}=`)
 
+// NotForgery keeps a cookie that is none against forged requests.
+var NotForgery = Filter{Name: "not-forgery-1", Keep: func(m Match) bool {
+	return !strings.Contains(strings.ToLower(m.Text[m.Start:m.SecretStart]), "srf")
+}}
+
 // NotKeychain keeps what names no entry of a key store.
 var NotKeychain = Filter{Name: "not-keychain-1", Keep: func(m Match) bool {
 	return !strings.HasPrefix(m.Secret(), "@keychain:") && !strings.HasPrefix(m.Secret(), "@env:")

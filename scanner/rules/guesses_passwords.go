@@ -11,6 +11,7 @@ var passwordWords = []string{
 	"password", "passwd", "pwd", "passphrase", "passcode", "passwort", "kennwort", "mot de passe", "contraseña", "contrasena", "clave", "senha", "palavra-passe",
 	"wachtwoord", "lösenord", "adgangskode", "passord", "salasana", "hasło", "haslo", "heslo", "jelszó", "parolă", "parola", "parolası", "şifre", "şifresi", "пароль", "κωδικός", "סיסמה", "סיסמא", "كلمة المرور",
 	"كلمة السر", "पासवर्ड", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "รหัสผ่าน", "mật khẩu", "kata sandi",
+	"lozinka", "лозинка", "парола", "geslo", "رمز عبور", "parool", "slaptažodis", "parole", "contrasenya", "lykilorð", "fjalëkalimi", "salasõna",
 }
 
 // passwordLabel matches one of passwordWords, with what may be added to it. The

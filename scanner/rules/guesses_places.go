@@ -4,7 +4,7 @@ import "github.com/teammem/teammemd/scanner/samples"
 
 // lone is a value that has its line for itself, behind a mark of a list, a
 // quotation or code.
-const lone = "[ \\t]{0,3}\\r?\\n(?:[ \\t]{0,8}\\r?\\n)?(?:\\x60{3}\\w{0,8}\\r?\\n)?[ \\t>*-]{0,8}[*\\x60\"']{0,3}"
+const lone = "(?: ?[|>][+-]?)?[ \\t]{0,3}\\r?\\n(?:[ \\t]{0,8}\\r?\\n)?(?:\\x60{3}\\w{0,8}\\r?\\n)?[ \\t>*-]{0,8}[*\\x60\"']{0,3}"
 
 const loneEnd = "[*\\x60\"']{0,3}[ \\t]{0,3}(?:\\r?\\n|$)"
 
@@ -58,10 +58,57 @@ var placeGuesses = []Rule{
 		Misses:   each(plain("this is the password"), plain("SMTP_Password2 is the password of the relay")),
 	},
 	{
+		ID: "tm-password-near", Tier: Block3, Title: "Strong password near its label",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: append([]string{"pw"}, passwordWords...),
+		Pattern: `(?:` + passwordLabel + `|(?i:pw)\b)[^\n]{0,60}?[\s"'\x60(]([A-Za-z_-]{0,20}[!#$?&*%^+~@\d][A-Za-z0-9!#$?&*%^+~_@-]{2,40})[.,;]?(?:[\s"'\x60)|<]|$)`,
+		Filters: []Filter{Vivid, NotDigest},
+		Hits:    each(vividly("If it asks for a password, type ", " and press enter"), vividly("Root pw on all three nodes: ", ""), vividly("the password is no longer the old one but ", ".")),
+		Misses:  each(plain("the password must have a digit (see RFC4226-2.1 and #12)"), plain("password for user1234567 is unknown")),
+	},
+	{
+		ID: "tm-password-line", Tier: Block3, Title: "Strong password in a line of values",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: passwordWords,
+		Pattern:  passwordLabel + `[ \t]{0,3}\r?\n[^\n,;\t|]{1,60}(?:[,;\t][^\n,;\t|]{0,60}){0,4}[,;\t]["']?` + passwordValue + `["']?[ \t]{0,3}(?:\r?\n|$)`,
+		Filters:  []Filter{StrongWord, ManyKinds},
+		Hits:     each(with("host,user,password\ndb1,root,", "\n"), with("Service\tUser\tPassword\nnexus\tadmin\t", "")),
+		Misses:   each(plain("user,password\nbill,hunter2\n")),
+	},
+	{
+		ID: "tm-answer-lines", Tier: Block3, Title: "Strong password in answer to a question",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: append([]string{"pw"}, passwordWords...),
+		Pattern:  `(?:` + passwordLabel + `|(?i:pw))[^\n]{0,60}\r?\n(?:[*_<\[]{0,3}\w{1,20}[^\n]{0,24}\r?\n)?(?:[^\n:>]{1,24}[:>]\*{0,2} )?(?i:(?:it'?s|try|use) )?` + passwordValue + `(?:\s|$)`,
+		Filters:  []Filter{StrongWord, Vivid},
+		Hits:     each(vividly("**ada** 10:02\nwhats the root pw on db01\n**bill** 10:03\n", "\n"), vividly("ada: send me the password\nbill: ", "")),
+		Misses:   each(plain("ada: the password?\nbill: ask Carol\n")),
+	},
+	{
+		ID: "tm-token-answer", Tier: Block3, Title: "Random value in answer to a question",
+		Reason:   "A random value that is called a key, a token or a secret opens what it is for.",
+		Keywords: []string{"key", "token", "secret"},
+		Pattern:  `(?i:key|token|secret)(?: (?:for|of|to|please|pls)[^\n:=]{0,40})?\??[ \t]{0,3}\r?\n[ \t>]{0,4}[*<\[]{0,3}[A-Za-z][\w. ]{0,20}[*>\]]{0,3}[:>]\*{0,2} (?i:(?:it'?s|here you go:?|sure:?|use) )?([A-Za-z0-9_+/=.~-]{20,512})[ \t]{0,3}(?:\r?\n|$)`,
+		Filters:  []Filter{TokenLabel, Random, NotDigest, NotHexDigest},
+		Hits:     each(holding("ada: can you send me the api key\nbill: ", "\n")),
+		Misses:   each(plain("ada: the token\nbill: some-name-of-a-token-1\n"), holding("public key\nvalue: ", "")),
+	},
+	{
+		ID: "tm-code-pair", Tier: Block3, Title: "User and strong password in code",
+		Reason:   "A user with a password opens the account.",
+		Keywords: []string{"auth=(", "auth = (", "getconnection(", "new pdo(", "setpassword(", ".password(", "values (", "values("},
+		Pattern: `(?i)(?:auth(?:=| = )\(\s{0,2}["'][^"'\n]{1,60}["'],\s{0,2}|getConnection\([^\n,]{1,120},\s{0,2}["'][^"'\n]{1,60}["'],\s{0,2}|new PDO\([^\n,]{1,120},\s{0,2}["'][^"'\n]{1,60}["'],\s{0,2}|` +
+			`setPassword\(|\.password\(|values ?\((?:[^\n,]{1,60},\s{0,2}){1,5}?)["']([^"'\s]{8,80})["']\s{0,2}\)`,
+		Filters: []Filter{StrongWord, ManyKinds, NotPlaceholder},
+		Hits: each(with(`requests.get(url, auth=("svc", "`, `"))`), with(`DriverManager.getConnection(url, "app", "`, `")`), with("new PDO($dsn, 'app', '", "')"), with(`config.setPassword("`, `");`),
+			with("INSERT INTO users (email, password) VALUES ('a@b.io', '", "')")),
+		Misses: each(plain(`auth=("user", "`+`password")`), plain(`setPassword("`+`changeit")`), plain("VALUES ('a', '2024-01-01T00:00:00Z')")),
+	},
+	{
 		ID: "tm-environment-value", Tier: Block3, Title: "Strong value of a variable",
 		Reason:   "A password or key in the environment of a workload opens what the workload connects to.",
-		Keywords: []string{"name: ", `name": "`},
-		Pattern:  `name(?:: ["']?|": ")\w{0,40}(?:PASS|PASSWORD|PASSWD|PWD|TOKEN|SECRET|KEY)["']?\s{0,3},?\s{0,24}["']?value["']?\s{0,2}:\s{0,3}["']?` + passwordValue,
+		Keywords: []string{"name: ", `name": "`, `name":"`, `key":"`, `key": "`},
+		Pattern:  `(?:name: ["']?|(?:name|key)": ?")(?:\w{0,40}(?:PASS|PASSWORD|PASSWD|PWD|TOKEN|SECRET|KEY)|token|password|secret|api_?[kK]ey|accessToken)["']?(?:,\s{0,3}"\w{1,20}": ?(?:true|false|"\w{0,20}")){0,2}\s{0,3},?\s{0,24}["']?value["']?\s{0,2}:\s{0,3}["']?` + passwordValue,
 		Filters:  []Filter{StrongWord, NotDigest},
 		Hits:     each(with("- name: DB_PASSWORD\n  value: \"", "\"\n"), with(`{"name": "API_SECRET", "value": "`, `"}`)),
 		Misses:   each(plain("- name: DB_PASSWORD\n  value: \"$(PASS_2X!)\""), plain("- name: DB_PASSWORD\n  valueFrom:\n")),
@@ -105,6 +152,14 @@ var placeGuesses = []Rule{
 		}),
 		Misses: each(plain("password: that will make some more text here"), plain("password: xxxx xxxx xxxx xxxx xxxx xxxx")),
 	},
+}
+
+// vividly returns the sample in which a password of a person stands between two
+// texts.
+func vividly(before, after string) func(*samples.Source) string {
+	return func(s *samples.Source) string {
+		return before + "Tulip-" + s.Text("bcdfgh", 5) + "!" + s.Text(samples.Digits, 3) + after
+	}
 }
 
 // joined returns a passphrase as a generator joins one.

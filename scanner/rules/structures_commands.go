@@ -67,7 +67,7 @@ var commandStructures = []Rule{
 		ID: "tm-piped-password", Tier: Block2, Title: "Password piped to a command",
 		Reason:   "A password that is piped to sudo, chpasswd or passwd makes its holder that user.",
 		Keywords: []string{"echo ", "printf ", "<<< "},
-		Pattern: `(?:echo|printf|<<<) (?:-[ne]{1,2}\s)?["']?(?:[a-z_][\w-]{0,31}:)?([^\s"'\x60<>|:]{6,120})["']?\s{0,2}\|\s{0,2}(?:sudo\s(?:-\w{1,3}\s){0,2}(?:-S|chpasswd|passwd --stdin)|sudo -kS|chpasswd|passwd\s|` +
+		Pattern: `(?:echo|printf|<<<) (?:-[ne]{1,2}\s)?["']?(?:[a-z_][\w-]{0,31}:)?([^\s"'\x60<>|:]{6,120})["']?\s{0,2}\|\s{0,2}(?:sudo\s(?:-\w{1,3}\s){0,2}(?:-S|chpasswd|passwd --stdin)|sudo -kS|kinit |chpasswd|passwd\s|` +
 			`(?:docker|podman|helm registry|oras|crane)\s[^\n|]{0,200}--password-stdin)`,
 		Filters: []Filter{NotPlaceholder, NotWeak},
 		Hits:    each(with("echo ", " | sudo -S apt update"), with(`echo "root:`, `" | chpasswd`), with("echo '", "' | docker login r.io -u a --password-stdin")),

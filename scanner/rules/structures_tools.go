@@ -16,10 +16,11 @@ var toolStructures = []Rule{
 	{
 		ID: "tm-tool-password", Tier: Block2, Title: "Password on a tool's command line",
 		Reason:   "A password on the command line of a tool opens what the tool works on.",
-		Keywords: []string{"openssl enc", "mosquitto_", "net user ", "networkcredential(", "defaultpassword", "altool ", "notarytool ", "sqlplus ", "snmp", "mqttx ", "smbmap ", "crackmapexec ", "vncviewer "},
+		Keywords: []string{"openssl enc", "mosquitto_", "net user ", "networkcredential(", "defaultpassword", "altool ", "notarytool ", "sqlplus ", "snmp", "mqttx ", "zip -p", "7z ", "ipmitool ", "bcp ", "cqlsh ", "cypher-shell ", "twine upload ", "rclone obscure ", "psexec", "wmiexec", "x11vnc "},
 		Pattern: `(?i)(?:openssl enc[^\n|;]{0,160}?\s(?:-k |-pass(?:word)? pass:)|mosquitto_(?:sub|pub|rr)[^\n|;]{0,160}?\s(?-i:-P |--pw )|net user \S{1,40} |NetworkCredential\(\s{0,2}["'][^"'\n]{1,60}["'],\s{0,2}|` +
 			`DefaultPassword["']?\s(?:/t \w{1,12} )?/d |(?:altool|notarytool) [^\n|;]{0,200}?\s(?:-p|--password) |sqlplus (?:-\w{1,3} ){0,2}["']?\w{1,30}/(?:"?)|snmp(?:walk|get|set|bulkwalk)[^\n|;]{0,120}?\s(?-i:-[AX]) |` +
-			`mqttx [^\n|;]{0,160}?\s(?-i:-P|--password) )` + argument,
+			`mqttx [^\n|;]{0,160}?\s(?-i:-P|--password) |zip (?-i:-P) ?|7z [a-z] [^\n|;]{0,80}?-p|ipmitool [^\n|;]{0,120}?\s(?-i:-P) |bcp [^\n|;]{0,160}?\s(?-i:-P) ?|cqlsh [^\n|;]{0,120}?-p |` +
+			`cypher-shell [^\n|;]{0,120}?-p |twine upload [^\n|;]{0,120}?(?:-p|--password) |rclone obscure |(?:psexec|wmiexec)(?:\.py)? (?:[\w.-]{1,40}/)?[\w.-]{1,40}:|x11vnc [^\n|;]{0,80}?-passwd |mosquitto_passwd -b \S{1,80} \S{1,40} )` + argument,
 		Filters: []Filter{NotPlaceholder, NotWeak, NotOption, NotKeychain},
 		Hits: each(with("openssl enc -d -aes-256-cbc -in a.enc -k '", "'"), with("mosquitto_sub -h mq.acme.io -u a -P ", " -t x"), with("net user bill ", " /add"),
 			with(`new NetworkCredential("bill", "`, `")`), with("reg add x /v DefaultPassword /d ", ""), with("sqlplus system/", "@ora.acme.io/X"), with("snmpwalk -v3 -u m -A ", " sw1"),
@@ -128,11 +129,11 @@ var webStructures = []Rule{
 		Misses:   each(plain("https://a.azurewebsites.net/api/run?code=<function-key>")),
 	},
 	{
-		ID: "tm-request-cookie", Tier: Block2, Title: "Session cookie of a request",
+		ID: "tm-request-cookie", Tier: Block3, Title: "Session cookie of a request",
 		Reason:   "A session cookie signs in as the person whose session it is.",
 		Keywords: []string{"-b '", `-b "`, "--cookie "},
 		Pattern:  `(?:-b |--cookie )["'](?:[^"'\n]{0,120}; ?)?[\w.-]{0,20}(?:sess|sid|auth|token|jwt)[\w.-]{0,24}=([\w%.+/=~:-]{20,1000})`,
-		Filters:  []Filter{Random},
+		Filters:  []Filter{Random, Remote, NotForgery},
 		Hits:     each(holding("curl -b 'sessionid=", "; a=b' https://a.io"), holding(`curl --cookie "auth_token=`, `" https://a.io`)),
 		Misses:   each(plain("curl -b 'sessionid=<session>' https://a.io"), plain("git checkout -b 'session-branch-of-mine'")),
 	},
@@ -146,6 +147,17 @@ var webStructures = []Rule{
 			return "ASANA_PAT=2/8" + s.Text(samples.Digits, 15) + "/7" + s.Text(samples.Digits, 15) + ":" + s.Text(samples.Hex, 32)
 		}),
 		Misses: each(plain("asana tasks of 1/2/2024: none")),
+	},
+	{
+		ID: "tm-address-key", Tier: Block2, Title: "Key in a service's address",
+		Reason:   "Whoever has the address uses the service as its owner.",
+		Keywords: []string{"infura.io/", "alchemy.com/", "sumologic.com/receiver/", "loggly.com/inputs/"},
+		Pattern:  `(?:infura\.io/(?:ws/)?v3/([0-9a-f]{32})|alchemy\.com/v2/([\w-]{32})|sumologic\.com/receiver/v1/http/([\w-]{60,120}={0,2})|loggly\.com/inputs/(` + uuidPattern + `))`,
+		Filters:  []Filter{NotPlaceholder},
+		Hits: each(func(s *samples.Source) string { return "https://mainnet.infura.io/v3/" + s.Text(samples.Hex, 32) },
+			func(s *samples.Source) string { return "https://eth-mainnet.g.alchemy.com/v2/" + s.Text(samples.Alnum, 32) },
+			between("https://logs-01.loggly.com/inputs/", drawnID, "/tag/http/")),
+		Misses: each(plain("https://mainnet.infura.io/v3/<project-id>"), plain("https://eth-mainnet.g.alchemy.com/v2/your-api-key")),
 	},
 	{
 		ID: "tm-weather-key", Tier: Block2, Title: "Key in a URL's query",
@@ -184,7 +196,7 @@ var tokenPlaces = []Rule{
 		Reason:   "A random value that is called a key, a token or a secret opens what it is for.",
 		Keywords: []string{"key", "token", "secret"},
 		Pattern: `(?i:key|token|secret)[ \t*` + "\x60" + `]{0,8}(?:\|[^|\n]{0,40}){0,3}\r?\n[|: \t-]{5,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*` + "\x60" + `]{0,8}` +
-			`([A-Za-z0-9_+/=.~-]{12,512})[ \t*` + "\x60" + `]{0,8}\|`,
+			`([A-Za-z_+/=.~-]{0,24}\d[A-Za-z0-9_+/=.~-]{2,512})[ \t*` + "\x60" + `]{0,8}\|`,
 		Filters: []Filter{TokenColumn, Random12, NotHexDigest},
 		Hits:    each(holding("| Service | API key |\n|---|---|\n| Geocoder | ", " |\n"), holding("| host | token |\n|---|---|\n| a | x |\n| b | ", " |\n")),
 		Misses:  each(plain("| Service | API key |\n|---|---|\n| Geocoder | see-1password-2 |\n")),
@@ -192,8 +204,8 @@ var tokenPlaces = []Rule{
 	{
 		ID: "tm-vendor-uuid", Tier: Block3, Title: "UUID that is a vendor's key",
 		Reason:   "Some services hand out a UUID as their key.",
-		Keywords: []string{"consul", "nomad", "vault", "clientsecret", "client_secret", "client secret", "client-secret", "heroku", "snyk", "newrelic", "linode", "mandrill", "sentry", "mapquest", "lokalise", "logdna", "loggly", "logentries", "fastly", "gitbook", "kraken", "tyk", "kong"},
-		Pattern: `(?i)(?:(?:consul|nomad|vault|heroku|snyk|newrelic|linode|mandrill|sentry|mapquest|lokalise|logdna|loggly|logentries|fastly|gitbook|kraken|tyk|kong)[\w .-]{0,20}?(?:token|key|secret(?:[ _-]?id)?)|client[ _-]?secret)` +
+		Keywords: []string{"npm_token", "npm token", "deepl", "consul", "nomad", "vault", "clientsecret", "client_secret", "client secret", "client-secret", "heroku", "snyk", "newrelic", "linode", "mandrill", "sentry", "mapquest", "lokalise", "logdna", "loggly", "logentries", "fastly", "gitbook", "kraken", "tyk", "kong"},
+		Pattern: `(?i)(?:npm[_ ]token|(?:deepl|consul|nomad|vault|heroku|snyk|newrelic|linode|mandrill|sentry|mapquest|lokalise|logdna|loggly|logentries|fastly|gitbook|kraken|tyk|kong)[\w .-]{0,20}?(?:token|key|secret(?:[ _-]?id)?)|client[ _-]?secret)` +
 			closing + joint + opening + `([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b`,
 		Filters: []Filter{NotPlaceholder},
 		Hits:    each(between("CONSUL_HTTP_TOKEN=", drawnID, ""), between(`"clientSecret":"`, drawnID, `"`), between("VAULT_SECRET_ID=", drawnID, "\n")),
