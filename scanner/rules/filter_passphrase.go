@@ -50,7 +50,7 @@ var nameWords = wordSet(`ask team hold once never always create created creates 
 
 // MostlyUnpronounced keeps letters of which hardly any make words.
 var MostlyUnpronounced = Filter{Name: "mostly-unpronounced-1", Keep: func(m Match) bool {
-	return !placeholder(m.Secret()) && !pronounced(m.Secret()) && entropy(m.Secret()) > 2.8
+	return !placeholder(m.Secret()) && !pronounced(m.Secret()) && Entropy(m.Secret()) > 2.8
 }}
 
 // MixedGroups keeps groups of characters that are no words: digits stand among
