@@ -5,18 +5,16 @@ import (
 	"strings"
 )
 
-// BasicPair keeps base64 of user:password when the password is one, and what
-// stands in its place and is random.
-var BasicPair = Filter{Name: "basic-pair-2", Keep: func(m Match) bool { return basicPair(m.Secret()) }}
+// BasicPair keeps base64 of user:password when the password is one.
+var BasicPair = Filter{Name: "basic-pair-1", Keep: func(m Match) bool { return basicPair(m.Secret()) }}
 
 func basicPair(value string) bool {
 	if published(value) {
 		return false
 	}
 	raw, err := stdbase64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
-	const long = 24
-	if err != nil || !printable(string(raw)) {
-		return len(value) >= long && isRandom(strings.TrimRight(value, "="))
+	if err != nil {
+		return false
 	}
 	user, pass, found := strings.Cut(strings.TrimRight(string(raw), "\r\n"), ":")
 	if !found || !printable(user) || !printable(pass) || strings.EqualFold(user, pass) {

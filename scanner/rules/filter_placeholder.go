@@ -91,9 +91,6 @@ func published(value string) bool {
 	return false
 }
 
-// NotPublished keeps a value that is in no document that everybody has read.
-var NotPublished = Filter{Name: "not-published-1", Keep: func(m Match) bool { return !published(m.Secret()) }}
-
 // publishedParts are the signatures of jwt.io's tokens, the base32 of
 // "Hello!" in most texts on TOTP, Aladdin and his sesame of RFC 7617, the token
 // of RFC 6750, and the secrets of RFC 6749.

@@ -38,3 +38,12 @@ var EncodedPassword = Filter{Name: "encoded-password-1", Keep: func(m Match) boo
 
 // encoded returns text in base64.
 func encoded(text string) string { return stdbase64.StdEncoding.EncodeToString([]byte(text)) }
+
+// TokenColumn keeps a column of secrets: one of keys alone names what the rows
+// are called by.
+var TokenColumn = Filter{Name: "token-column-1", Keep: func(m Match) bool {
+	before := m.Text[max(0, m.Start-16):m.Start]
+	return !bareKey.MatchString(m.Text[m.Start:m.SecretStart]) || columnLabel.MatchString(before)
+}}
+
+var columnLabel = expressionOf(`(?i)(?:api|access|secret|auth|wpa\d?|wi-?fi|private|licen[sc]e)[ _-]?$`)

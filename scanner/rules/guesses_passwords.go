@@ -9,7 +9,7 @@ import (
 // passwordWords are what languages call a password, in lower case.
 var passwordWords = []string{
 	"password", "passwd", "pwd", "passphrase", "passcode", "passwort", "kennwort", "mot de passe", "contraseña", "contrasena", "clave", "senha", "palavra-passe",
-	"wachtwoord", "lösenord", "adgangskode", "passord", "salasana", "hasło", "haslo", "heslo", "jelszó", "parolă", "parola", "şifre", "пароль", "κωδικός", "סיסמה", "סיסמא", "كلمة المرور",
+	"wachtwoord", "lösenord", "adgangskode", "passord", "salasana", "hasło", "haslo", "heslo", "jelszó", "parolă", "parola", "parolası", "şifre", "şifresi", "пароль", "κωδικός", "סיסמה", "סיסמא", "كلمة المرور",
 	"كلمة السر", "पासवर्ड", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "รหัสผ่าน", "mật khẩu", "kata sandi",
 }
 
@@ -66,8 +66,8 @@ var flagGuesses = []Rule{
 	{
 		ID: "tm-bare-password", Tier: Block3, Title: "Strong password after its name",
 		Reason:   "A password opens the account that it is for.",
-		Keywords: append([]string{"pw", "pass "}, passwordWords...),
-		Pattern:  `(?:` + passwordLabel + `(?:\pL{1,4})?|(?i:pw|pass)) ["'\x60*]{0,3}` + passwordValue,
+		Keywords: append([]string{"pw", "pass"}, passwordWords...),
+		Pattern:  `(?:` + passwordLabel + `|(?i:pw|pass)) ["'\x60*]{0,3}` + passwordValue,
 		Filters:  []Filter{StrongWord, ManyKinds},
 		Hits:     each(with("vpn: user ada, pw ", ""), with("test with a@b.io, password ", ", on a phone"), with("Benutzer `a`, Passwort `", "`")),
 		Misses:   each(plain("the password is here"), plain("password authentication-with-oauth2"), plain("password `user_password_1`")),

@@ -33,7 +33,7 @@ var placeGuesses = []Rule{
 		ID: "tm-password-answer", Tier: Block3, Title: "Strong password in answer to a question",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: append([]string{"pw", "pass "}, passwordWords...),
-		Pattern: `(?:` + passwordLabel + `|(?i:pw|pass))(?:[ \t][^\n?]{1,80})?\?[ \t]{0,3}\r?\n[ \t>]{0,4}(?:[*\[<(]{0,3}[^\n:>]{1,24}(?::\d\d)?[\]*>)]{0,3}[^\n:>]{0,20}[:>]\*{0,2} )?` +
+		Pattern: `(?:` + passwordLabel + `|(?i:pw|pass ))(?:[ \t]?[^\n?]{1,80})?\?[ \t]{0,3}\r?\n[ \t>]{0,4}(?:[*\[<(]{0,3}[^\n:>]{1,24}(?::\d\d)?[\]*>)]{0,3}[^\n:>]{0,20}[:>]\*{0,2} )?` +
 			`(?i:(?:it'?s|it is|try|use|sure,?|that'?s|still|yes,?) ){0,2}[\x60"']?` + passwordValue,
 		Filters: []Filter{StrongWord, ManyKinds},
 		Hits:    each(with("<ada> what's the pw for staging?\n<bill> it's ", "\n"), with("ada: what is the wifi password again?\nbill: ", "\n"), with("[10:14] Ada: pass for the jump host?\n[10:15] Bill: ", "")),
@@ -42,8 +42,8 @@ var placeGuesses = []Rule{
 	{
 		ID: "tm-user-slash-password", Tier: Block3, Title: "User and strong password",
 		Reason:   "A user with a password opens the account.",
-		Keywords: []string{"admin/", "admin /", "root/", "root /", "administrator/", "administrator /", "deploy /", "ubuntu /", "elastic /", "postgres /", "guest /", "admin` /", "root` /"},
-		Pattern:  `(?i:admin|root|administrator|deploy|ubuntu|elastic|postgres|guest)\x60? ?/ ?["'\x60*]{0,3}` + passwordValue,
+		Keywords: []string{"admin/", "admin /", "root/", "root /", "administrator/", "administrator /", "deploy /", "ubuntu /", "elastic /", "postgres /", "guest /", "admin` /", "root` /", "administrator` /"},
+		Pattern:  `(?i:(?:admin|root|administrator)(?:/| /|\x60 /)|(?:deploy|ubuntu|elastic|postgres|guest) /) ?["'\x60*]{0,3}` + passwordValue,
 		Filters:  []Filter{StrongWord, ManyKinds, NotInPath},
 		Hits:     each(with("admin / ", ""), with("grafana: admin/", " for now"), with("`root` / `", "`")),
 		Misses:   each(plain("https://acme.io/admin/Ab1!cd2X?e"), plain("admin / operator / viewer"), plain("admin/Dockerfile.2024x")),
@@ -51,8 +51,8 @@ var placeGuesses = []Rule{
 	{
 		ID: "tm-password-before-label", Tier: Block3, Title: "Strong password before its label",
 		Reason:   "A password opens the account that it is for.",
-		Keywords: []string{" is the password", " is the pass", " is the pw", " as the password", " as password", " is the root password", " is the admin password", " is our password"},
-		Pattern:  passwordValue + "[\"'\\x60*]{0,3} (?i:(?:is|as)(?: the| our)?(?: root| admin)? (?:password|pass|pw))",
+		Keywords: []string{" is the pass", " is the pw", " as the pass", " as pass", " as the root pass", " is the root pass", " is the admin pass", " is our pass"},
+		Pattern:  passwordValue + "[\"'\\x60*]{0,3} (?i:is the (?:(?:root |admin )?pass|pw)|as pass|as the (?:root )?pass|is our pass)",
 		Filters:  []Filter{StrongWord, ManyKinds},
 		Hits:     each(with("", " is the password of the Grafana admin"), with("Use `", "` as the password")),
 		Misses:   each(plain("this is the password"), plain("SMTP_Password2 is the password of the relay")),
@@ -60,8 +60,8 @@ var placeGuesses = []Rule{
 	{
 		ID: "tm-environment-value", Tier: Block3, Title: "Strong value of a variable",
 		Reason:   "A password or key in the environment of a workload opens what the workload connects to.",
-		Keywords: []string{"name:", `"name"`},
-		Pattern:  `name["']?\s{0,2}:\s{1,3}["']?\w{0,40}(?:PASS|PASSWORD|PASSWD|PWD|TOKEN|SECRET|KEY)["']?\s{0,3},?\s{0,24}["']?value["']?\s{0,2}:\s{0,3}["']?` + passwordValue,
+		Keywords: []string{"name: ", `name": "`},
+		Pattern:  `name(?:: ["']?|": ")\w{0,40}(?:PASS|PASSWORD|PASSWD|PWD|TOKEN|SECRET|KEY)["']?\s{0,3},?\s{0,24}["']?value["']?\s{0,2}:\s{0,3}["']?` + passwordValue,
 		Filters:  []Filter{StrongWord, NotDigest},
 		Hits:     each(with("- name: DB_PASSWORD\n  value: \"", "\"\n"), with(`{"name": "API_SECRET", "value": "`, `"}`)),
 		Misses:   each(plain("- name: DB_PASSWORD\n  value: \"$(PASS_2X!)\""), plain("- name: DB_PASSWORD\n  valueFrom:\n")),
@@ -87,8 +87,8 @@ var placeGuesses = []Rule{
 	{
 		ID: "tm-letters-password", Tier: Block3, Title: "Random letters for a password",
 		Reason:   "A password opens the account that it is for.",
-		Keywords: []string{"password", "passwd", "pass="},
-		Pattern:  `(?i:password|passwd|pass)["']?[ \t]{0,3}[:=][ \t]{0,3}["'\x60]?([a-z]{16})(?:["'\x60\s,;]|$)`,
+		Keywords: []string{"pass"},
+		Pattern:  `(?i:pass(?:word|wd)?)["']?[ \t]{0,3}[:=][ \t]{0,3}["'\x60]?([a-z]{16})(?:["'\x60\s,;]|$)`,
 		Filters:  []Filter{MostlyUnpronounced},
 		Hits:     each(func(s *samples.Source) string { return "EMAIL_HOST_PASSWORD = '" + s.Text("bcdfghjklmnpqrstvwxz", 16) + "'" }),
 		Misses:   each(plain("password: applicationnames\n"), plain("password: requiredpassword")),

@@ -13,7 +13,6 @@ func Ours() []Rule {
 		vendorsIdentity,
 		vendorsMessaging,
 		vendorsObserve,
-		vendorsOther,
 		vendorsPayments,
 		vendorsWork,
 		urlStructures,

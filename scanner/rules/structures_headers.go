@@ -37,7 +37,7 @@ var headerStructures = []Rule{
 		Pattern: `(?i)(?:-key|-token|-secret|apikey)["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?([\w.~+/=-]{16,1000})`,
 		Filters: []Filter{HeaderName, Random},
 		Hits:    each(holding("curl -H 'X-Api-Key: ", "' https://a.io"), holding("PRIVATE-TOKEN: ", ""), holding("X-Vault-Token:", ""), holding(`"api-key": "`, `"`)),
-		Misses:  each(plain("X-Api-Key: YOUR_API_KEY_GOES_HERE"), plain("x-request-id: 12"), plain("X-Auth-Token: {token}"), holding("cache-key: ", ""), holding("ssh-key: ", "")),
+		Misses:  each(plain("X-Api-Key: YOUR_API_KEY_GOES_HERE"), plain("x-request-id: 12"), plain("X-Auth-Token: {token}")),
 	},
 	{
 		ID: "tm-session-cookie", Tier: Block2, Title: "Session cookie",

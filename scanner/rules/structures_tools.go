@@ -32,8 +32,8 @@ var toolStructures = []Rule{
 		ID: "tm-redis-password", Tier: Block2, Title: "Password of Redis",
 		Reason:   "The password of Redis opens its database.",
 		Keywords: []string{"requirepass ", "masterauth ", "auth ", "acl setuser "},
-		Pattern:  `(?:(?i:requirepass|masterauth) |(?:>|\d\)|^|\n)\s?AUTH (?:\w{1,30} )?|(?i:acl setuser )[^\n>]{1,80}>)["']?([^\s"'\x60<>;|]{8,160})`,
-		Filters:  []Filter{NotPlaceholder, NotWeak, NotOption},
+		Pattern:  `(?:requirepass |masterauth |AUTH (?:\w{1,30} )?|ACL SETUSER [^\n>]{1,80}>)["']?([^\s"'\x60<>;|]{8,160})`,
+		Filters:  []Filter{NotPlaceholder, NotWeak, NotOption, Strong},
 		Hits:     each(with("requirepass ", "\n"), with("127.0.0.1:6379> AUTH ", "\n"), with("ACL SETUSER app on >", " ~* +@all")),
 		Misses:   each(plain("requirepass "+"foobared"), plain("AUTH "+"password"), plain("requirepass <password>")),
 	},
@@ -70,17 +70,17 @@ var toolStructures = []Rule{
 		ID: "tm-device-password", Tier: Block2, Title: "Password of a network device",
 		Reason:   "The password of a device changes the network.",
 		Keywords: []string{"enable secret ", "enable password ", "secret = "},
-		Pattern:  `(?:enable (?:secret|password) (?:(?:level \d{1,2} )?[0] )?|client\s[^\n{]{1,60}\{[^}]{0,120}?secret = )["']?([^\s"'\x60<>}]{8,80})`,
-		Filters:  []Filter{Strong},
+		Pattern:  `(?:enable (?:secret|password) (?:(?:level \d{1,2} )?[0] )?|secret = )["']?([^\s"'\x60<>}]{8,80})`,
+		Filters:  []Filter{StrongWord, ManyKinds},
 		Hits:     each(with("enable secret 0 ", ""), with("client a {\n  secret = ", "\n}")),
 		Misses:   each(plain("enable secret "+"password"), plain("enable password protection-of-files")),
 	},
 	{
 		ID: "tm-chain-account-key", Tier: Block2, Title: "Private key of an account on a chain",
 		Reason:   "The private key of an account on a chain can spend what it holds.",
-		Keywords: []string{"accounts", "secret key", "secretkey", "keypair", "wif"},
-		Pattern: `(?:\baccounts["']?\s{0,2}[:=]\s{0,2}\[\s{0,4}["'](?:0x)?([0-9a-fA-F]{64})["']|(?i:secret[ _-]?key|keypair)[^\n\[]{0,24}\[((?:\d{1,3}, ?){63}\d{1,3})\]|` +
-			`\bWIF\b[^\n]{0,40}?[ :=|"'\x60]([5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})\b)`,
+		Keywords: []string{"accounts", "secret key", "secretkey", "secret_key", "secret-key", "keypair", "wif"},
+		Pattern: `(?:accounts["']?\s{0,2}[:=]\s{0,2}\[\s{0,4}["'](?:0x)?([0-9a-fA-F]{64})["']|(?i:secret[ _-]?key|keypair)[^\n\[]{0,24}\[((?:\d{1,3}, ?){63}\d{1,3})\]|` +
+			`(?i:wif)\b[^\n]{0,40}?[ :=|"'\x60]([5KLc9][1-9A-HJ-NP-Za-km-z]{50,51})\b)`,
 		Filters: []Filter{NotPlaceholder},
 		Hits: each(func(s *samples.Source) string { return `accounts: ["0x` + s.Text(samples.Hex, 64) + `"]` },
 			func(s *samples.Source) string { return "WIF: K" + s.Text("ABCDEFGHJKLMNPQRSTUVWXYZ23456789", 51) }),
@@ -122,7 +122,7 @@ var tokenPlaces = []Rule{
 		ID: "tm-described-token", Tier: Block3, Title: "Random value that a sentence describes",
 		Reason:   "A random value that a sentence calls a key or a token opens what it is for.",
 		Keywords: []string{"key for ", "key of ", "key to ", "token for ", "token of ", "token to ", "secret for ", "secret of "},
-		Pattern:  `(?i:key|token|secret) (?:for|of|to)(?: [\w'.-]{1,24}){1,6}(?: is | was |: ?| = )["'\x60*]{0,3}([A-Za-z0-9_+/=.~-]{20,512})`,
+		Pattern:  `(?i:key (?:for|of|to)|token (?:for|of|to)|secret (?:for|of))(?: [\w'.-]{1,24}){1,6}(?: is | was |: ?| = )["'\x60*]{0,3}([A-Za-z0-9_+/=.~-]{20,512})`,
 		Filters:  []Filter{TokenLabel, Random, NotDigest, NotHexDigest},
 		Hits:     each(holding("The API key for the geocoder is ", "."), holding("API token of the bot: `", "`")),
 		Misses:   each(holding("the public key of the host is ", ""), plain("the token for this is some-name-of-a-token-1")),
@@ -130,7 +130,7 @@ var tokenPlaces = []Rule{
 	{
 		ID: "tm-foreign-token", Tier: Block3, Title: "Random value behind a label in another language",
 		Reason:   "A random value that is called a key or a token opens what it is for.",
-		Keywords: []string{"schlüssel", "clé api", "clé d'api", "clé secrète", "clave api", "clave de api", "clave secreta", "chiave api", "chave api", "chave da api", "sleutel", "klucz api", "klíč", "nyckel", "ключ", "токен", "密钥", "密鑰", "令牌", "トークン", "キー", "토큰", "api 키"},
+		Keywords: []string{"schlüssel", "clé api", "clé d'api", "clave api", "clave de api", "clave secreta", "clave de secreta", "clé secrète", "chiave api", "chave api", "chave da api", "sleutel", "klucz api", "klíč", "nyckel", "ключ", "токен", "密钥", "密鑰", "令牌", "トークン", "キー", "토큰", "api 키"},
 		Pattern: `(?i:schlüssel|clé (?:d'api|api|secrète)|clave (?:de )?(?:api|secreta)|chiave api|chave (?:da )?api|sleutel|klucz api|klíč|nyckel|ключ(?: api| доступа)?|токен(?: доступа)?|密钥|密鑰|令牌|トークン|キー|토큰|api 키)` +
 			closing + `(?:[ \t]{0,3}[:=：][ \t]{0,3}|[ \t](?:ist|lautet|est|es|è|é|is|jest|je|är|—|–)[ \t]|(?:是|は|为)[ \t]?)` + opening + `([A-Za-z0-9_+/=.~-]{12,512})`,
 		Filters: []Filter{Random12, NotDigest, NotHexDigest},
@@ -141,9 +141,9 @@ var tokenPlaces = []Rule{
 		ID: "tm-token-column", Tier: Block3, Title: "Random value in a table",
 		Reason:   "A random value that is called a key, a token or a secret opens what it is for.",
 		Keywords: []string{"key", "token", "secret"},
-		Pattern: `(?i:(?:api|access|secret|auth|wpa\d?|wifi|private|license) ?key|token|secret)[ \t*` + "\x60" + `]{0,8}(?:\|[^|\n]{0,40}){0,3}\r?\n[|: \t-]{5,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*` + "\x60" + `]{0,8}` +
+		Pattern: `(?i:key|token|secret)[ \t*` + "\x60" + `]{0,8}(?:\|[^|\n]{0,40}){0,3}\r?\n[|: \t-]{5,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*` + "\x60" + `]{0,8}` +
 			`([A-Za-z0-9_+/=.~-]{12,512})[ \t*` + "\x60" + `]{0,8}\|`,
-		Filters: []Filter{Random12, NotHexDigest},
+		Filters: []Filter{TokenColumn, Random12, NotHexDigest},
 		Hits:    each(holding("| Service | API key |\n|---|---|\n| Geocoder | ", " |\n"), holding("| host | token |\n|---|---|\n| a | x |\n| b | ", " |\n")),
 		Misses:  each(plain("| Service | API key |\n|---|---|\n| Geocoder | see-1password-2 |\n")),
 	},

@@ -202,12 +202,6 @@ var vendorsMessaging = []Rule{
 		Reason:   "A Twilio token that opens an account: it can send messages and spend money.",
 		Keywords: []string{"twilio"},
 	}, "TWILIO_AUTH_TOKEN", `twilio`, `[0-9a-f]{32}`, hex(32)),
-	anywhere(Rule{
-		ID: "tm-twilio-pair", Title: "Twilio account with its token",
-		Reason:   "A Twilio account and its token can send messages and spend money.",
-		Keywords: []string{"ac"},
-		Pattern:  `AC[0-9a-f]{32}(?::|/| / )[0-9a-f]{32}`, Alphabet: `\w`,
-	}, text("AC"), hex(32), text(":"), hex(32)),
 	labelled(Rule{
 		ID: "tm-vonage-api-secret", Title: "Vonage API secret",
 		Reason:   "A Vonage secret that sends messages at its owner's cost.",

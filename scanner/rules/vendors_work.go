@@ -195,11 +195,6 @@ var vendorsWork = []Rule{
 		Reason:   "A Todoist token that reads and changes tasks in its owner's name.",
 		Keywords: []string{"todoist"},
 	}, "TODOIST_API_TOKEN", `todoist`, `[0-9a-f]{40}`, hex(40)),
-	labelled(Rule{
-		ID: "tm-trello-classic-token", Title: "Trello token",
-		Reason:   "A Trello token that reads and changes boards in its owner's name.",
-		Keywords: []string{"trello"},
-	}, "TRELLO_TOKEN", `trello`, `[0-9a-f]{64}`, hex(64)),
 	token(Rule{
 		ID: "tm-trello-token", Title: "Trello token",
 		Reason:   "A Trello token that reads and changes boards in its owner's name.",
