@@ -14,15 +14,8 @@ const (
 
 // history answers which versions a key, or a whole repo, has had.
 func (c *call) history() error {
-	values, err := c.query()
+	values, repo, _, err := c.aboutRepo()
 	if err != nil {
-		return err
-	}
-	repo, err := repoParam(values)
-	if err != nil {
-		return err
-	}
-	if _, err := c.access(repo); err != nil {
 		return err
 	}
 	var key api.Key
@@ -49,15 +42,8 @@ func (c *call) history() error {
 
 // content answers with one key as it was at one version.
 func (c *call) content() error {
-	values, err := c.query()
+	values, repo, _, err := c.aboutRepo()
 	if err != nil {
-		return err
-	}
-	repo, err := repoParam(values)
-	if err != nil {
-		return err
-	}
-	if _, err := c.access(repo); err != nil {
 		return err
 	}
 	name, _, err := one(values, "key")

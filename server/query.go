@@ -31,6 +31,19 @@ func (c *call) query() (url.Values, error) {
 	return values, nil
 }
 
+// aboutRepo reads the query of a request about one repo, and what its caller may
+// do there.
+func (c *call) aboutRepo() (values url.Values, repo api.Repo, role api.Role, err error) {
+	if values, err = c.query(); err != nil {
+		return nil, repo, role, err
+	}
+	if repo, err = repoParam(values); err != nil {
+		return nil, repo, role, err
+	}
+	role, err = c.access(repo)
+	return values, repo, role, err
+}
+
 // one returns the value of a parameter that may stand once.
 func one(values url.Values, name string) (value string, given bool, err error) {
 	switch list := values[name]; len(list) {

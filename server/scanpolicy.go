@@ -8,15 +8,8 @@ import (
 
 // scanPolicy answers what a repo's maintainers let pass the scanner.
 func (c *call) scanPolicy() error {
-	values, err := c.query()
+	values, repo, _, err := c.aboutRepo()
 	if err != nil {
-		return err
-	}
-	repo, err := repoParam(values)
-	if err != nil {
-		return err
-	}
-	if _, err := c.access(repo); err != nil {
 		return err
 	}
 	all, _, err := one(values, "all")
@@ -53,15 +46,7 @@ func (c *call) allowRule() error {
 
 // endAllow ends an entry; that takes a maintainer.
 func (c *call) endAllow() error {
-	values, err := c.query()
-	if err != nil {
-		return err
-	}
-	repo, err := repoParam(values)
-	if err != nil {
-		return err
-	}
-	role, err := c.access(repo)
+	values, repo, role, err := c.aboutRepo()
 	if err != nil {
 		return err
 	}
@@ -81,15 +66,7 @@ func (c *call) endAllow() error {
 
 // scanMarks answers which live entries would be refused today.
 func (c *call) scanMarks() error {
-	values, err := c.query()
-	if err != nil {
-		return err
-	}
-	repo, err := repoParam(values)
-	if err != nil {
-		return err
-	}
-	role, err := c.access(repo)
+	_, repo, role, err := c.aboutRepo()
 	if err != nil {
 		return err
 	}
