@@ -24,7 +24,8 @@ var alphabets = map[byte]string{
 	'P': samples.Lower + "234567",           // base32 in lower case
 	'Q': "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L", // bech32
 	'S': samples.Lower + samples.Digits,
-	'T': samples.Upper + "234567", // base32
+	'q': "qpzry9x8gf2tvdw0s3jn54khce6mua7l", // bech32 in lower case
+	'T': samples.Upper + "234567",           // base32
 	'U': samples.Upper,
 	'W': samples.Word,
 	'X': samples.Upper + samples.Digits,
@@ -42,6 +43,13 @@ var makers = map[string]func(*samples.Source) string{
 	"random32":   func(s *samples.Source) string { return random(s, 32) },
 	"random64":   func(s *samples.Source) string { return random(s, 64) },
 	"key64":      func(s *samples.Source) string { return keyLines(s, 6) },
+	"twelve":     twelve,
+	"wordpair":   wordPair,
+	"dashed":     dashed,
+	"dashwords":  dashedWords,
+	"spaced":     spaced,
+	"google4":    groups(" "),
+	"apple4":     groups("-"),
 	"keyesc":     func(s *samples.Source) string { return strings.ReplaceAll(keyLines(s, 6), "\n", `\n`) },
 }
 

@@ -61,10 +61,10 @@ var placeGuesses = []Rule{
 		ID: "tm-password-near", Tier: Block3, Title: "Strong password near its label",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: append([]string{"pw"}, passwordWords...),
-		Pattern: `(?:` + passwordLabel + `|(?i:pw)\b)[^\n]{0,60}?[\s"'\x60(]([A-Za-z_-]{0,20}[!#$?&*%^+~@\d][A-Za-z0-9!#$?&*%^+~_@-]{2,40})[.,;]?(?:[\s"'\x60)|<]|$)`,
-		Filters: []Filter{Vivid, NotDigest},
-		Hits:    each(vividly("If it asks for a password, type ", " and press enter"), vividly("Root pw on all three nodes: ", ""), vividly("the password is no longer the old one but ", ".")),
-		Misses:  each(plain("the password must have a digit (see RFC4226-2.1 and #12)"), plain("password for user1234567 is unknown")),
+		Pattern:  `(?:` + passwordLabel + `|(?i:pw)\b)[^\n]{0,60}?[\s"'\x60(]([A-Za-z_-]{0,20}[!#$?&*%^+~@\d][A-Za-z0-9!#$?&*%^+~_@-]{2,40})[.,;]?(?:[\s"'\x60)|<]|$)`,
+		Filters:  []Filter{Vivid, NotDigest},
+		Hits:     each(vividly("If it asks for a password, type ", " and press enter"), vividly("Root pw on all three nodes: ", ""), vividly("the password is no longer the old one but ", ".")),
+		Misses:   each(plain("the password must have a digit (see RFC4226-2.1 and #12)"), plain("password for user1234567 is unknown")),
 	},
 	{
 		ID: "tm-password-line", Tier: Block3, Title: "Strong password in a line of values",
@@ -137,8 +137,10 @@ var placeGuesses = []Rule{
 		Keywords: []string{"pass"},
 		Pattern:  `(?i:pass(?:word|wd)?)["']?[ \t]{0,3}[:=][ \t]{0,3}["'\x60]?([a-z]{16})(?:["'\x60\s,;]|$)`,
 		Filters:  []Filter{MostlyUnpronounced},
-		Hits:     each(func(s *samples.Source) string { return "EMAIL_HOST_PASSWORD = '" + s.Text("bcdfghjklmnpqrstvwxz", 16) + "'" }),
-		Misses:   each(plain("password: applicationnames\n"), plain("password: requiredpassword")),
+		Hits: each(func(s *samples.Source) string {
+			return "EMAIL_HOST_PASSWORD = '" + s.Text("bcdfghjklmnpqrstvwxz", 16) + "'"
+		}),
+		Misses: each(plain("password: applicationnames\n"), plain("password: requiredpassword")),
 	},
 	{
 		ID: "tm-site-password", Tier: Block3, Title: "Application password of a site",

@@ -68,7 +68,7 @@ var toolStructures = []Rule{
 		Misses:   each(plain(`Credentials("Nexus", "r.acme.io", "ci", "` + `password")`)),
 	},
 	{
-		ID: "tm-device-password", Tier: Block2, Title: "Password of a network device",
+		ID: "tm-device-password", Tier: Block3, Title: "Password of a network device",
 		Reason:   "The password of a device changes the network.",
 		Keywords: []string{"enable secret ", "enable password ", "secret = "},
 		Pattern:  `(?:enable (?:secret|password) (?:(?:level \d{1,2} )?[0] )?|secret = )["']?([^\s"'\x60<>}]{8,80})`,
@@ -155,7 +155,9 @@ var webStructures = []Rule{
 		Pattern:  `(?:infura\.io/(?:ws/)?v3/([0-9a-f]{32})|alchemy\.com/v2/([\w-]{32})|sumologic\.com/receiver/v1/http/([\w-]{60,120}={0,2})|loggly\.com/inputs/(` + uuidPattern + `))`,
 		Filters:  []Filter{NotPlaceholder},
 		Hits: each(func(s *samples.Source) string { return "https://mainnet.infura.io/v3/" + s.Text(samples.Hex, 32) },
-			func(s *samples.Source) string { return "https://eth-mainnet.g.alchemy.com/v2/" + s.Text(samples.Alnum, 32) },
+			func(s *samples.Source) string {
+				return "https://eth-mainnet.g.alchemy.com/v2/" + s.Text(samples.Alnum, 32)
+			},
 			between("https://logs-01.loggly.com/inputs/", drawnID, "/tag/http/")),
 		Misses: each(plain("https://mainnet.infura.io/v3/<project-id>"), plain("https://eth-mainnet.g.alchemy.com/v2/your-api-key")),
 	},
@@ -244,8 +246,10 @@ var tokenPlaces = []Rule{
 		Keywords: []string{"secret_key", "secret-key", "secretkey", "auth_key", "auth_salt", "logged_in_key", "logged_in_salt", "nonce_key", "nonce_salt", "session_secret", "cookie_secret"},
 		Pattern:  `(?i)(?:secret[_-]?key|(?:secure_)?auth_(?:key|salt)|logged_in_(?:key|salt)|nonce_(?:key|salt)|session_secret|cookie_secret)["']?\s{0,3}[:=,]\s{0,6}["']([^"'\n]{30,120})["']`,
 		Filters:  []Filter{Strong, NotDigest},
-		Hits:     each(func(s *samples.Source) string { return `SECRET_KEY = "` + password(s) + "^" + password(s) + "~" + password(s) + `"` }),
-		Misses:   each(plain(`SECRET_KEY = "` + `put your unique phrase here, please"`), plain(`define('AUTH_KEY', '`+`put your unique phrase here');`)),
+		Hits: each(func(s *samples.Source) string {
+			return `SECRET_KEY = "` + password(s) + "^" + password(s) + "~" + password(s) + `"`
+		}),
+		Misses: each(plain(`SECRET_KEY = "`+`put your unique phrase here, please"`), plain(`define('AUTH_KEY', '`+`put your unique phrase here');`)),
 	},
 }
 

@@ -72,7 +72,7 @@ var urlStructures = []Rule{
 		Keywords: []string{"token=", "secret=", "key=", "password=", "passwd=", "pwd="},
 		Pattern: `(?i)[?&;](?:(?:access|auth|refresh|id|private|session|api|oauth|user|bearer|csrf|bot|reset|invite|magic|login|x|security)?[_-]?token|` +
 			`(?:client|app|api|consumer|shared)?[_-]?secret|(?:api|app|access|auth|subscription|account|private|secret|service|maps|x)?[_-]?key|password|passwd|pwd)=([\w.~%+/=:!$-]{16,512})`,
-		Filters: []Filter{Random, NotBadge},
+		Filters: []Filter{Random, NotBadge, NotEmulator},
 		Hits:    each(holding("https://api.acme.io/v1?access_token=", "&x=1"), holding("GET /v1?a=b&api_key=", ""), holding("(https://acme.io/reset?token=", ").")),
 		Misses:  each(plain("https://acme.io/?token=YOUR_ACCESS_TOKEN_HERE"), plain("?key=some-setting-of-mine-12"), holding("?page=", ""), holding("https://ci.acme.io/a.svg?token=", "")),
 	},

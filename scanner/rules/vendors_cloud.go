@@ -52,6 +52,7 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"accountkey", "account_key", "account key", "storagekey", "storage_key", "storage key"},
 		Pattern:  `(?i:account[_ ]?key|storage[_ ]?key)["']?[ \t]{0,3}(?:[:=]|is)[ \t]{0,3}["'` + "`" + `]?([A-Za-z0-9+/]{86}==)`,
 		Entropy:  4,
+		Filters:  []Filter{NotEmulator},
 	}, oneOf{"Ac" + "countKey=", "ac" + "count_key: "}, base64(86), text("="), text("=")),
 	token(Rule{
 		ID: "tm-azure-devops-pat", Title: "Azure DevOps access token",
