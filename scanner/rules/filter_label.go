@@ -81,4 +81,4 @@ var keyKinds = strings.Fields(`
 `)
 
 // apiLabel is a label behind which a text in hex is no hash.
-var apiLabel = expressionOf(`(?i)(?:api|access|auth|secret)[ _-]?(?:key|token)\W`)
+var apiLabel = expressionOf(`(?i)(?:(?:api|access|auth|secret)[ _-]?(?:key|token)|(?:hmac|signing|client|app|webhook|shared)[ _-]secret)\W`)

@@ -24,7 +24,7 @@ func passphrase(value string) bool {
 		if len(word) < 3 || len(word) > 12 || letters(word) != word || sentenceWords[word] || nameWords[word] {
 			return false
 		}
-		if standIns[word] {
+		if standIns[word] && !commonWords[word] {
 			plain++
 			continue
 		}
@@ -40,6 +40,9 @@ func generated(value string) bool {
 }
 
 var fourGroups = expressionOf(`^[a-z]{4}(?:-[a-z]{4}){3}$`)
+
+// commonWords are stand-ins alone, and words of a passphrase among others.
+var commonWords = wordSet(`tiger dragon monkey hunter sunshine football baseball superman batman sesame world summer winter`)
 
 // nameWords are further words of which people make names of things, and those
 // of sentences about passwords.
@@ -77,13 +80,13 @@ var MixedGroups = Filter{Name: "mixed-groups-1", Keep: func(m Match) bool {
 var Vivid = Filter{Name: "vivid-1", Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), ".,;:)*_")
 	kinds := makeupOf(value)
-	if len(value) < 8 || len(value) > 40 || kinds.digits < 2 || kinds.lower == 0 || kinds.upper == 0 || kinds.other > 0 || strings.Contains(value, "://") {
+	if len(value) < 8 || len(value) > 40 || kinds.digits == 0 || kinds.lower == 0 || kinds.upper == 0 || kinds.other > 0 || strings.Contains(value, "://") {
 		return false
 	}
 	if kinds.signs == 0 {
 		return len(value) >= 10 && kinds.wordy*3 < len(value) && kinds.changes*2 >= len(value)-2 && !placeholder(value)
 	}
-	return strings.ContainsAny(value, "!#$%^&*?@+~") && !strings.ContainsAny(value, "/\\=<>(){}[]|:;,\"'") && strong(value) && kinds.signs <= 5
+	return kinds.digits >= 2 && strings.ContainsAny(value, "!#$%^&*?@+~") && !strings.ContainsAny(value, "/\\=<>(){}[]|:;,\"'") && strong(value) && kinds.signs <= 5
 }}
 
 // Signed keeps a value with a sign that stands in no name.

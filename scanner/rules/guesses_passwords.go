@@ -47,7 +47,7 @@ var passwordGuesses = []Rule{
 		ID: "tm-credential-pair", Tier: Block3, Title: "User and strong password",
 		Reason:   "A user with a password opens the account.",
 		Keywords: []string{"creds", "credentials", "login", "log in", "sign in", "logged in", "zugang", "identifiants", "credenciales"},
-		Pattern:  "(?i:creds|credentials|login|log in|sign in|logged in|zugang(?:sdaten)?|identifiants|credenciales)(?: (?:is|are|with|as|for [^\\n:|.]{1,40}|[A-Z]\\w{1,20}))?:?[ \"'\\x60*]{1,5}[\\w.@-]{2,60}[\"'\\x60*]{0,3}(?: ?[/:|] ?| and )[\"'\\x60*]{0,3}" + passwordValue,
+		Pattern:  "(?i:creds|credentials|login|log in|sign in|logged in|zugang(?:sdaten)?|identifiants|credenciales)(?: (?:is|are|with|as|for [^\\n:|.]{1,40}|[A-Z]\\w{1,20}))?:?[ \"'\\x60*]{1,5}[\\w.@-]{2,60}[\"'\\x60*]{0,3}(?: ?[/:|] ?| [–—-] | and )[\"'\\x60*]{0,3}" + passwordValue,
 		Filters:  []Filter{StrongWord},
 		Hits:     each(with("log in with admin / ", ""), with("creds: admin:", ""), with("Login: bill@acme.io / `", "`")),
 		Misses:   each(plain("login with OAuth/OpenID-Connect-2"), plain("log in as admin / admin"), plain("credentials: admin:"+"Passw0rd!")),

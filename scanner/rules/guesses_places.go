@@ -58,6 +58,15 @@ var placeGuesses = []Rule{
 		Misses:   each(plain("Linux / macOS14Sonoma / Windows"), plain("a / b"), plain("GET / HTTP/1.1")),
 	},
 	{
+		ID: "tm-reset-password", Tier: Block3, Title: "Strong password that was set",
+		Reason:   "A password opens the account that it is for.",
+		Keywords: []string{"reset to ", "changed to "},
+		Pattern:  "(?i:reset|changed) to [\"'\x60*]{0,3}" + passwordValue,
+		Filters:  []Filter{StrongWord, Vivid, Signed},
+		Hits:     each(vividly("Grafana admin reset to ", ""), vividly("it was changed to `", "`")),
+		Misses:   each(plain("reset to HEAD~1"), plain("changed to v2.1.0-Beta22")),
+	},
+	{
 		ID: "tm-option-password", Tier: Block3, Title: "Strong password of a command's option",
 		Reason:   "A password of a command opens what the command connects to.",
 		Keywords: []string{" -p '", ` -p "`},
@@ -96,8 +105,8 @@ var placeGuesses = []Rule{
 	{
 		ID: "tm-password-before-label", Tier: Block3, Title: "Strong password before its label",
 		Reason:   "A password opens the account that it is for.",
-		Keywords: []string{" is the pass", " is the pw", " as the pass", " as pass", " as the root pass", " is the root pass", " is the admin pass", " is our pass"},
-		Pattern:  passwordValue + "[\"'\\x60*]{0,3} (?i:is the (?:(?:root |admin )?pass|pw)|as pass|as the (?:root )?pass|is our pass)",
+		Keywords: []string{" is the pass", " is the pw", " as the pass", " as pass", " as the root pass", " is the root pass", " is the admin pass", " is our pass", " as its pass", " as her pass", " as his pass", " as their pass", " as your pass"},
+		Pattern:  passwordValue + "[\"'\\x60*]{0,3} (?i:is the (?:(?:root |admin )?pass|pw)|as pass|as the (?:root )?pass|is our pass|as (?:its|her|his|their|your) pass)",
 		Filters:  []Filter{StrongWord, ManyKinds},
 		Hits:     each(with("", " is the password of the Grafana admin"), with("Use `", "` as the password")),
 		Misses:   each(plain("this is the password"), plain("SMTP_Password2 is the password of the relay")),
@@ -161,8 +170,8 @@ var placeGuesses = []Rule{
 	{
 		ID: "tm-words-password", Tier: Block3, Title: "Passphrase",
 		Reason:   "A passphrase opens the key, backup or account that it is for.",
-		Keywords: passwordWords,
-		Pattern:  passwordLabel + closing + `(?: |(?: \w{1,12}){0,6} is |[ \t]{0,3}[=:：][ \t]{0,3}|["']?[ \t]{0,3}[:=][ \t]{0,3})["'\x60*]{0,3}([A-Za-z]{3,12}\d{0,4}(?:[-_.+][A-Za-z0-9]{1,12}){2,7})(?:[^\w/:@-]|$)`,
+		Keywords: append([]string{"pass", "pw"}, passwordWords...),
+		Pattern:  `(?:` + passwordLabel + `|(?i:pass|pw))` + closing + `(?: |(?: \w{1,12}){0,6} is |[ \t]{0,3}[=:：][ \t]{0,3}|["']?[ \t]{0,3}[:=][ \t]{0,3})["'\x60*]{0,3}([A-Za-z]{3,12}\d{0,4}(?:[-_.+][A-Za-z0-9]{1,12}){2,7})(?:[^\w/:@-]|$)`,
 		Filters:  []Filter{PassphraseWords},
 		Hits:     each(between("password: ", joined, "\n"), between("The vault password is ", joined, "."), between("MATCH_PASSWORD='", joined, "'\n"), between("password = \"", joined, "\"")),
 		Misses:   each(plain("password: staging-db-credentials-2\n"), plain("password: ask-the-team-on-slack\n"), plain("password: correct-horse-battery"+"-staple\n")),
