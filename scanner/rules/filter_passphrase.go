@@ -86,6 +86,9 @@ var Vivid = Filter{Name: "vivid-1", Keep: func(m Match) bool {
 	return strings.ContainsAny(value, "!#$%^&*?@+~") && !strings.ContainsAny(value, "/\\=<>(){}[]|:;,\"'") && strong(value) && kinds.signs <= 5
 }}
 
+// Signed keeps a value with a sign that stands in no name.
+var Signed = Filter{Name: "signed-1", Keep: func(m Match) bool { return strings.ContainsAny(m.Secret(), "!#$%^&?@+~") || len(m.Secret()) >= 12 }}
+
 // NotInPath keeps a match that goes on with no path and does not belong to one.
 var NotInPath = Filter{Name: "not-in-path-1", Keep: func(m Match) bool {
 	if m.Start > 0 && (isAlnum(m.Text[m.Start-1]) || m.Text[m.Start-1] < 0x80 && kindOf(m.Text[m.Start-1]) == '!' && !isOpening(m.Text[m.Start-1])) {

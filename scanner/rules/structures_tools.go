@@ -18,7 +18,7 @@ var toolStructures = []Rule{
 		Reason:   "A password on the command line of a tool opens what the tool works on.",
 		Keywords: []string{"openssl enc", "mosquitto_", "net user ", "networkcredential(", "defaultpassword", "altool ", "notarytool ", "sqlplus ", "snmp", "mqttx ", "zip -p", "7z ", "ipmitool ", "bcp ", "cqlsh ", "cypher-shell ", "twine upload ", "rclone obscure ", "psexec", "wmiexec", "x11vnc "},
 		Pattern: `(?i)(?:openssl enc[^\n|;]{0,160}?\s(?:-k |-pass(?:word)? pass:)|mosquitto_(?:sub|pub|rr)[^\n|;]{0,160}?\s(?-i:-P |--pw )|net user \S{1,40} |NetworkCredential\(\s{0,2}["'][^"'\n]{1,60}["'],\s{0,2}|` +
-			`DefaultPassword["']?\s(?:/t \w{1,12} )?/d |(?:altool|notarytool) [^\n|;]{0,200}?\s(?:-p|--password) |sqlplus (?:-\w{1,3} ){0,2}["']?\w{1,30}/(?:"?)|snmp(?:walk|get|set|bulkwalk)[^\n|;]{0,120}?\s(?-i:-[AX]) |` +
+			`DefaultPassword["']?\s(?:/t \w{1,12} )?/d |(?:altool|notarytool) [^\n|;]{0,200}?\s(?:-p|--password) |sqlplus (?:-\w{1,3} ){0,2}["']?\w{1,30}/(?:"?)|snmp(?:walk|get|set|bulkwalk)[^\n|;]{0,120}?\s(?-i:-[AX]) |snmp-server user [^\n]{1,80}? auth (?:md5|sha\d{0,3}) |` +
 			`mqttx [^\n|;]{0,160}?\s(?-i:-P|--password) |zip (?-i:-P) ?|7z [a-z] [^\n|;]{0,80}?-p|ipmitool [^\n|;]{0,120}?\s(?-i:-P) |bcp [^\n|;]{0,160}?\s(?-i:-P) ?|cqlsh [^\n|;]{0,120}?-p |` +
 			`cypher-shell [^\n|;]{0,120}?-p |twine upload [^\n|;]{0,120}?(?:-p|--password) |rclone obscure |(?:psexec|wmiexec)(?:\.py)? (?:[\w.-]{1,40}/)?[\w.-]{1,40}:|x11vnc [^\n|;]{0,80}?-passwd |mosquitto_passwd -b \S{1,80} \S{1,40} )` + argument,
 		Filters: []Filter{NotPlaceholder, NotWeak, NotOption, NotKeychain},
@@ -186,8 +186,8 @@ var tokenPlaces = []Rule{
 	{
 		ID: "tm-foreign-token", Tier: Block3, Title: "Random value behind a label in another language",
 		Reason:   "A random value that is called a key or a token opens what it is for.",
-		Keywords: []string{"schlüssel", "clé api", "clé d'api", "clave api", "clave de api", "clave secreta", "clave de secreta", "clé secrète", "chiave api", "chave api", "chave da api", "sleutel", "klucz api", "klíč", "nyckel", "ключ", "токен", "密钥", "密鑰", "令牌", "トークン", "キー", "토큰", "api 키"},
-		Pattern: `(?i:schlüssel|clé (?:d'api|api|secrète)|clave (?:de )?(?:api|secreta)|chiave api|chave (?:da )?api|sleutel|klucz api|klíč|nyckel|ключ(?: api| доступа)?|токен(?: доступа)?|密钥|密鑰|令牌|トークン|キー|토큰|api 키)` +
+		Keywords: []string{"schlüssel", "clé api", "clé d'api", "clave api", "clave de api", "clave secreta", "clave de secreta", "clé secrète", "chiave api", "chave api", "chave da api", "sleutel", "klucz api", "klíč", "nyckel", "ключ", "токен", "密钥", "密鑰", "令牌", "トークン", "キー", "토큰", "api 키", "jeton", "token d'accès"},
+		Pattern: `(?i:schlüssel|clé (?:d'api|api|secrète)|clave (?:de )?(?:api|secreta)|chiave api|chave (?:da )?api|sleutel|klucz api|klíč|nyckel|ключ(?: api| доступа)?|токен(?: доступа)?|密钥|密鑰|令牌|トークン|キー|토큰|api 키|jeton(?: d['’]accès)?|token d'accès)` +
 			closing + `(?:[ \t]{0,3}[:=：][ \t]{0,3}|[ \t](?:ist|lautet|est|es|è|é|is|jest|je|är|—|–)[ \t]|(?:是|は|为)[ \t]?)` + opening + `([A-Za-z0-9_+/=.~-]{12,512})`,
 		Filters: []Filter{Random12, NotDigest, NotHexDigest},
 		Hits:    each(holding("API-Schlüssel: ", ""), holding("clé API : ", ""), holding("API 密钥：", ""), holding("ключ API: ", "")),
@@ -212,6 +212,36 @@ var tokenPlaces = []Rule{
 		Filters: []Filter{NotPlaceholder},
 		Hits:    each(between("CONSUL_HTTP_TOKEN=", drawnID, ""), between(`"clientSecret":"`, drawnID, `"`), between("VAULT_SECRET_ID=", drawnID, "\n")),
 		Misses:  each(plain("CONSUL_HTTP_TOKEN=00000000-0000-0000-0000-000000000000"), between("client id: ", drawnID, "")),
+	},
+	{
+		ID: "tm-token-setter", Tier: Block3, Title: "Random value that code sets",
+		Reason:   "A random value that is called a key or a token opens what it is for.",
+		Keywords: []string{"settoken(", "setapikey(", "setaccesstoken(", "setsecret(", "setauthtoken(", "set_token(", "set_api_key(", "with_token(", "withtoken("},
+		Pattern:  `(?i:set(?:token|apikey|accesstoken|secret|authtoken|_token|_api_key)|with_?token)\(\s{0,3}["']([A-Za-z0-9_+/=.~-]{16,512})["']`,
+		Filters:  []Filter{Random, NotDigest},
+		Hits:     each(holding("api.setToken(\"", "\")"), holding("client.set_api_key('", "')")),
+		Misses:   each(plain("setToken(\"some-name-of-a-token-1\")"), plain("setApiKey(process.env.KEY)")),
+	},
+	{
+		ID: "tm-used-key", Tier: Block3, Title: "Random value that is called a key",
+		Reason:   "A random value that a sentence calls a key opens what it is for.",
+		Keywords: []string{"use key ", "using key ", "use the key ", "with their key ", "with our key ", "ours is "},
+		Pattern:  `(?i:use key|using key|use the key|with their key|with our key|ours is) ["'\x60*]{0,3}([A-Za-z0-9_+/=.~-]{20,512})`,
+		Filters:  []Filter{Random, NotDigest, NotHexDigest},
+		Hits:     each(holding("Use key ", " with the geocoder."), holding("Their API wants a key, ours is ", ".")),
+		Misses:   each(plain("use key some-name-of-a-key-1"), plain("ours is the better-way-of-doing-this-1")),
+	},
+	{
+		ID: "tm-drive-recovery", Tier: Block3, Title: "Recovery key of a drive",
+		Reason:   "The recovery key of a drive decrypts it.",
+		Keywords: []string{"bitlocker", "filevault", "recovery key", "recovery password"},
+		Pattern:  `(?i:bitlocker|filevault|recovery key|recovery password)[^\n]{0,60}?\b((?:\d{6}-){7}\d{6}|(?:[A-Z0-9]{4}-){5}[A-Z0-9]{4})\b`,
+		Filters:  []Filter{NotPlaceholder},
+		Hits: each(func(s *samples.Source) string {
+			group := func() string { return s.Text(samples.Digits, 6) }
+			return "BitLocker recovery key: " + group() + "-" + group() + "-" + group() + "-" + group() + "-" + group() + "-" + group() + "-" + group() + "-" + group()
+		}),
+		Misses: each(plain("BitLocker recovery key: see the safe"), plain("recovery key: 000000-000000")),
 	},
 	{
 		ID: "tm-routing-key", Tier: Block3, Title: "Routing key of an alarm",
