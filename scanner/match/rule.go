@@ -46,6 +46,7 @@ type rule struct {
 	solid   bool
 	allowed *pattern.Set // what a match may consist of
 	label   *label       // nil: the rule has no label before its secret
+	marks   []byte       // what a match holds besides its keyword
 	useless map[string]bool
 }
 
@@ -76,6 +77,7 @@ func (r *rule) read() error {
 	case fixed:
 		r.how, r.offset, begin = anchored, offset, `\A`
 		r.label = labelOf(r.Rule, parsed)
+		r.marks = marksBeside(r.Keywords, parsed)
 		r.useless = idle(r.Keywords, parsed, offset)
 	case parsed.Holds(r.Keywords) && (r.most != pattern.Unbounded || r.solid):
 		r.how = windowed
@@ -89,6 +91,14 @@ func (r *rule) read() error {
 	}
 	r.regex, err = regexp.Compile(expression)
 	return err
+}
+
+// marksBeside are the characters that a match must have and that stand in none
+// of its keywords.
+func marksBeside(keywords []string, parsed pattern.Pattern) []byte {
+	return slices.DeleteFunc([]byte(parsed.Marks()), func(c byte) bool {
+		return slices.ContainsFunc(keywords, func(word string) bool { return strings.IndexByte(word, c) >= 0 })
+	})
 }
 
 // idle are the keywords that no match can begin with: others of the rule do.

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"strings"
+
 	"github.com/teammem/teammemd/scanner/pattern"
 	"github.com/teammem/teammemd/scanner/rules"
 )
@@ -156,8 +158,13 @@ func (s *search) anchor(i int, r *rule, at int) {
 	if r.most != pattern.Unbounded {
 		end = at + r.most + margin
 	}
-	loc := r.regex.FindStringSubmatchIndex(s.Text[at:min(end, len(s.Text))])
-	if loc != nil {
+	part := s.Text[at:min(end, len(s.Text))]
+	for _, c := range r.marks {
+		if strings.IndexByte(part, c) < 0 {
+			return
+		}
+	}
+	if loc := r.regex.FindStringSubmatchIndex(part); loc != nil {
 		s.judge(i, r, at, loc)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp/syntax"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -159,6 +160,51 @@ func gather(re *syntax.Regexp, set *Set) {
 	for _, sub := range re.Sub {
 		gather(sub, set)
 	}
+}
+
+// Marks returns the ASCII characters, but for letters, digits and white space,
+// that every match holds, sorted.
+func (p Pattern) Marks() string {
+	set := marks(p.root)
+	var out strings.Builder
+	for c, in := range set {
+		if in {
+			out.WriteByte(byte(c)) //nolint:gosec // ASCII
+		}
+	}
+	return out.String()
+}
+
+func marks(re *syntax.Regexp) (set Set) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			if r > ' ' && r < utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+				set[r] = true
+			}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return marks(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return marks(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			for c, in := range marks(sub) {
+				set[c] = set[c] || in
+			}
+		}
+	case syntax.OpAlternate:
+		set = marks(re.Sub[0])
+		for _, sub := range re.Sub[1:] {
+			other := marks(sub)
+			for c := range set {
+				set[c] = set[c] && other[c]
+			}
+		}
+	}
+	return set
 }
 
 // Class returns the inside of a character class for the set.

@@ -71,6 +71,16 @@ func TestClass(t *testing.T) {
 	}
 }
 
+func TestMarks(t *testing.T) {
+	for expression, want := range map[string]string{
+		"a://[^@]+@b": "/:@", "(?:a@b|c@)d=": "=@", "(?:a@b|c)": "", "(?:=)?x": "", "(?:=){2}x": "=", "[@]x": "@", "[@=]x": "", `a\.b|c`: "", ".": "",
+	} {
+		if got := parse(t, expression).Marks(); got != want {
+			t.Errorf("%q: %q, want %q", expression, got, want)
+		}
+	}
+}
+
 func TestGroup(t *testing.T) {
 	p := parse(t, "(a)(?:b)((?P<n>c{3})d)")
 	for n, want := range map[int]int{1: 1, 2: 4, 3: 3} {
