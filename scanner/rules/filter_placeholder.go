@@ -96,7 +96,7 @@ func published(value string) bool {
 // of RFC 6750, and the secrets of RFC 6749.
 var publishedParts = []string{
 	"SflKxwRJSMeKKF2QT4fw" + "pMeJf36POk6yJV_adQssw5c", "TJVA95OrM7E2cBab30RM" + "HrHDcEfxjoYZgeFONFh7HgQ",
-	"XbPfbIHMI6arZ3Y922Bh" + "jWgQzWXcXNrz0ogtVhfEd2o", "POstGetfAytaZS82wHcj" + "oTyoqhMyxXiWdR7Nn7A29DNSl0EiXLdwJ6xC6AfgZWF1bOsS", "JBSWY3DP" + "EHPK3PXP", "QWxhZGRpbjpv" + "cGVuIHNlc2FtZQ", "QWxhZGRpbjpP" + "cGVuU2VzYW1l",
+	"KMUFsIDTnFmyG3nMiGM6" + "H9FNFUROf3wh7SmqJp-QV30", "XbPfbIHMI6arZ3Y922Bh" + "jWgQzWXcXNrz0ogtVhfEd2o", "POstGetfAytaZS82wHcj" + "oTyoqhMyxXiWdR7Nn7A29DNSl0EiXLdwJ6xC6AfgZWF1bOsS", "JBSWY3DP" + "EHPK3PXP", "QWxhZGRpbjpv" + "cGVuIHNlc2FtZQ", "QWxhZGRpbjpP" + "cGVuU2VzYW1l",
 	"mF_9" + ".B5f-4.1JqM", "gX1fBat3" + "bV", "7Fjfp0ZBr1K" + "tDRbnfVdmIw", "czZCaGRSa3F0M" + "zpnWDFmQmF0M2JW",
 	"dXNlcjpwYXNz", "dXNlcm5hbWU6cGFzc3dvcmQ", "YWRtaW46YWRtaW4", "YWRtaW46cGFzc3dvcmQ",
 	"SmFuZSBEb2U", "AbCdEfGh", "aBcDeFgH", "deadbeef",

@@ -35,6 +35,13 @@ var NotForgery = Filter{Name: "not-forgery-1", Keep: func(m Match) bool {
 	return !strings.Contains(strings.ToLower(m.Text[m.Start:m.SecretStart]), "srf")
 }}
 
+// NotSetting keeps a value that no setting assigns: other rules judge those.
+var NotSetting = Filter{Name: "not-setting-1", Keep: func(m Match) bool {
+	return !assignment.MatchString(m.Text[max(m.Start, m.SecretStart-40):m.SecretStart])
+}}
+
+var assignment = expressionOf(`(?:=|["']\s{0,2}:)\s{0,40}["'\x60]?$`)
+
 // NotKeychain keeps what names no entry of a key store.
 var NotKeychain = Filter{Name: "not-keychain-1", Keep: func(m Match) bool {
 	return !strings.HasPrefix(m.Secret(), "@keychain:") && !strings.HasPrefix(m.Secret(), "@env:")
