@@ -70,11 +70,21 @@ func TestHostileTextsAreBounded(t *testing.T) {
 		}
 		// One expression over a whole text, and the views of 10 MB, are the
 		// longest stretches between two looks at the clock.
-		if took > 2*deadline {
-			t.Errorf("%s: let go after %v", name, took)
+		if most := deadline + slowed(t, deadline); took > most {
+			t.Errorf("%s: let go after %v, more than %v", name, took, most)
 		}
 		t.Logf("%s: %d bytes, %d findings, %v, %v", name, len(text), len(findings), err, took.Round(time.Millisecond))
 	}
+}
+
+// slowed returns d, or as much more as the machine is slower at this moment than
+// one that scans a clean text of 250 KB in 30 ms, at most ten times.
+func slowed(t *testing.T, d time.Duration) time.Duration {
+	t.Helper()
+	text := strings.Repeat("The deploy of the week went to both regions without a pause.\n", 250_000/61)
+	start := time.Now()
+	scan(t, "", text)
+	return time.Duration(float64(d) * min(10, max(1, float64(time.Since(start))/float64(30*time.Millisecond))))
 }
 
 // TestEveryTokenOfManyIsFound has no more tokens in a text than its cap lets in.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -22,8 +23,9 @@ func sample(tb testing.TB, rule string) string {
 	return family.Sample()
 }
 
-// shared serves the tests that need no scanner of their own.
-var shared = scanner.New(scanner.Options{})
+// shared serves the tests that need no scanner of their own. Its deadline is for
+// machines that do ten things at once.
+var shared = scanner.New(scanner.Options{Deadline: time.Minute})
 
 // scan fails the test on an error.
 func scan(tb testing.TB, name, text string) []scanner.Finding {
