@@ -61,7 +61,7 @@ unit: $(SKIPCHECK) ## every test, full counts, no race detector
 race: $(SKIPCHECK) ## small counts with the race detector
 	@command -v "$$(go env CC)" >/dev/null || { echo "SKIP race: it needs a C compiler"; test -z "$${CI:-}"; exit; }; \
 	echo "with the race detector"; export CGO_ENABLED=1; \
-	$(call gotest,-race -short -timeout 10m $$(go list ./... | grep -Ev '/(tests|etc|systemd|sync/simtest)(/|$$)')); \
+	$(call gotest,-race -short -timeout 10m $$(go list ./... | grep -Ev '/(tests|etc|systemd|sync/simtest|scanner/corpus)(/|$$)')); \
 	$(call gotest,-race -timeout 10m ./sync/simtest -args -seeds $(RACE_SEEDS))
 
 .PHONY: lint
