@@ -86,7 +86,7 @@ func TestKilledSync(t *testing.T) {
 		write(from, round)
 		for _, m := range []*machine{from, to} {
 			process := m.start("sync")
-			time.Sleep(time.Duration(random.IntN(120)) * time.Millisecond)
+			time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 			if process.running() {
 				killed++
 			}
@@ -116,6 +116,9 @@ func TestKilledSync(t *testing.T) {
 		if _, err := os.Stat(m.team); err != nil {
 			t.Error(err)
 		}
+	}
+	if killed < rounds/2 {
+		t.Errorf("only %d of %d were killed while they ran", killed, 2*rounds)
 	}
 	t.Logf("%d of %d killed while they ran", killed, 2*rounds)
 }

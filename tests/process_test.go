@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"errors"
 	"bufio"
 	"bytes"
 	"fmt"
@@ -91,10 +92,10 @@ func (p *process) running() bool {
 	}
 }
 
-// signal sends a signal.
+// signal sends a signal, unless the process has just ended by itself.
 func (p *process) signal(s os.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil && p.running() {
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.t.Fatal(err)
 	}
 }
