@@ -1,5 +1,7 @@
 package match
 
+import "slices"
+
 // automaton finds all keywords in one pass (Aho and Corasick, 1975), whatever
 // the case of ASCII letters. Its table is dense over classes of bytes: bytes
 // that stand in no keyword share one.
@@ -39,8 +41,25 @@ func (a *automaton) state() uint32 {
 	return uint32(len(a.found)-1) * a.classes //nolint:gosec // a few thousand states
 }
 
+// statesOf returns how many states the trie of keywords has: one for each
+// beginning.
+func statesOf(keywords []string) int {
+	states, before := 1, ""
+	for _, word := range slices.Sorted(slices.Values(keywords)) {
+		shared := 0
+		for shared < min(len(word), len(before)) && word[shared] == before[shared] {
+			shared++
+		}
+		states, before = states+len(word)-shared, word
+	}
+	return states
+}
+
 // grow makes the trie.
 func (a *automaton) grow(keywords []string) {
+	states := statesOf(keywords)
+	a.next = make([]uint32, 0, states*int(a.classes))
+	a.found = make([][]int32, 0, states)
 	a.state()
 	for id, word := range keywords {
 		at := uint32(0)

@@ -200,6 +200,14 @@ func TestBadRuleIsAnError(t *testing.T) {
 	}
 }
 
+func TestAutomatonHasItsRoom(t *testing.T) {
+	for _, set := range [][]rules.Rule{toys, rules.All()} {
+		if room, states := match.New(set).Reserved(); room != states || states < 10 {
+			t.Errorf("room for %d states, %d are there", room, states)
+		}
+	}
+}
+
 func TestHitsAreSteady(t *testing.T) {
 	m := match.New(rules.All())
 	if err := m.Compile(); err != nil {
