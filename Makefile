@@ -95,9 +95,9 @@ fuzz: ## every fuzz target for FUZZTIME
 
 .PHONY: fuzz-scanner
 fuzz-scanner: ## the scanner's fuzz targets for SCAN_FUZZTIME each
-	go test -run '^$$' -fuzz '^FuzzScan$$' -fuzztime $(SCAN_FUZZTIME) ./scanner
-	go test -run '^$$' -fuzz '^FuzzNormalise$$' -fuzztime $(SCAN_FUZZTIME) ./scanner/view
-	go test -run '^$$' -fuzz '^FuzzDecode$$' -fuzztime $(SCAN_FUZZTIME) ./scanner/view
+	tests/fuzz.sh ./scanner FuzzScan $(SCAN_FUZZTIME)
+	tests/fuzz.sh ./scanner/view FuzzNormalise $(SCAN_FUZZTIME)
+	tests/fuzz.sh ./scanner/view FuzzDecode $(SCAN_FUZZTIME)
 
 .PHONY: proof
 proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved; a summary at the end
