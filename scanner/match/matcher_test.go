@@ -190,6 +190,18 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestStopInsideAStretch stops a text that is read in one go, because its
+// keywords are many.
+func TestStopInsideAStretch(t *testing.T) {
+	asked := 0
+	_, done, err := match.New(toys).Find(match.Request{
+		Text: strings.Repeat("tok_ab1 ", 3000), Stop: func() bool { asked++; return asked == 3 },
+	})
+	if err != nil || done || asked != 3 {
+		t.Errorf("done: %t after %d questions, %v; want it stopped at the third", done, asked, err)
+	}
+}
+
 func TestBadRuleIsAnError(t *testing.T) {
 	m := match.New([]rules.Rule{{ID: "broken", Keywords: []string{"x"}, Pattern: "("}})
 	if err := m.Compile(); err == nil || !strings.Contains(err.Error(), "broken") {
