@@ -84,6 +84,11 @@ func (c *Core) onInspected(now time.Time, e Inspected) Effect {
 	return c.next(now)
 }
 
+// loaded is what the scan saw of a file, with the bytes that were read since.
+func loaded(file Inspection, seen api.Local) api.Local {
+	return api.Local{Key: file.Key, Sum: file.Loaded.Sum, Bytes: len(file.Loaded.Content), Modified: seen.Modified}
+}
+
 // inspected decides again about one key, by the bytes that were read and
 // judged just now.
 func (c *Core) inspected(now time.Time, file Inspection) {
@@ -99,7 +104,12 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 		cy.again, cy.unstable = true, true
 		return
 	case errors.As(file.Err, &unfit):
-		c.unjudged(key)
+		if file.Loaded.Sum.IsZero() {
+			cy.unread = true // it became unfit since the scan: nothing is known of its text
+		} else {
+			cy.local[key] = loaded(file, cy.local[key])
+			c.unjudged(key)
+		}
 		cy.held[key] = Held{Key: key, Path: key.String(), Reason: unfit.Reason, Detail: unfit.Detail}
 		return
 	case file.Err != nil:
@@ -107,7 +117,7 @@ func (c *Core) inspected(now time.Time, file Inspection) {
 		cy.held[key] = Held{Key: key, Path: key.String(), Reason: api.HeldUnreadable, Detail: "the file could not be read"}
 		return
 	}
-	cy.local[key] = api.Local{Key: key, Sum: file.Loaded.Sum, Bytes: len(file.Loaded.Content), Modified: cy.local[key].Modified}
+	cy.local[key] = loaded(file, cy.local[key])
 	if held, ok := c.emptied(now, key); ok {
 		cy.held[key] = held // since the scan
 		return
