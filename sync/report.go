@@ -200,8 +200,10 @@ func (c *Core) finish(now time.Time, err error) Effect {
 		c.unrest++
 	default:
 		c.unrest = 0
-		// What half a cycle left is for a whole one.
-		c.dirty = c.dirty || c.report.Pending > 0 && (cy.mode.NoPush || cy.mode.NoPull)
+		// What half a cycle left is for a whole one; so are new rules, by which it
+		// has not judged everything.
+		half := cy.mode.NoPush || cy.mode.NoPull
+		c.dirty = c.dirty || half && (c.report.Pending > 0 || cy.anew)
 	}
 	if err == nil {
 		c.wait.Reset()
