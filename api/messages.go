@@ -86,9 +86,10 @@ type Notice struct {
 }
 
 // Actor says who wrote: each part is free text of the client, at most
-// [MaxActorBytes] bytes, except Token, which the server fills in.
+// [MaxActorBytes] bytes, except Token and User, which the server fills in.
 type Actor struct {
 	Token   string `json:"token,omitempty"` // the credential's name
+	User    string `json:"user,omitempty"`  // the id of the account that signed in, which the server fills in as well
 	Person  string `json:"person,omitempty"`
 	Device  string `json:"device,omitempty"`
 	Agent   string `json:"agent,omitempty"`

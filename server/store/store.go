@@ -63,6 +63,15 @@ type Change struct {
 	At     time.Time // the server's clock, UTC; stored with millisecond precision
 	// Rules names the scanner's rule set (version and hash) that passed it.
 	Rules string
+	// Redact names contents that leave the repo for good: every version that has
+	// one loses content, checksum, size and key, and the repo's ledger gets the
+	// checksum. A live entry with such a content must be put or retired by the same
+	// change, which may be the change's only effect; a content that the repo never
+	// had is an effect as well, so that it can be kept out.
+	Redact []api.Checksum
+	// Action is what the audit row is called, [ActionWrite] for "", and Detail what
+	// it says beside the versions: JSON without contents.
+	Action, Detail string
 }
 
 // Put sets one entry. A put of the content that the key already has is an
@@ -87,7 +96,12 @@ type Version struct {
 	Actor    api.Actor
 	Rules    string
 	Allowed  string // as in [Put]
-	Redacted bool
+	Redacted bool   // content, checksum, size and key are gone: Key is zero
+	Pruned   bool   // the content is gone by retention
+	// ActorID is the pseudonym of Actor in the repo's chain; Salt is zero once the
+	// version was redacted. See [Version.Seal].
+	ActorID string
+	Salt    [16]byte
 }
 
 // Op is what a version did to its key. The values are stored.
@@ -120,8 +134,8 @@ type Credentials interface {
 	// against every live code and burns those that reach maxTries; the answer
 	// is then [ErrNoCredential].
 	RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time, maxTries int, mint func(JoinCode) (Token, error)) error
-	// Generation returns a number that differs after every change of tokens,
-	// made by whichever process.
+	// Generation returns a number that differs after every revocation of a token,
+	// made by whichever process. Adding one need not change it.
 	Generation(ctx context.Context) (uint64, error)
 }
 
@@ -135,6 +149,13 @@ type Token struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero = never
 	RevokedAt time.Time // zero = live
+	// User and Family are those of a sign-in, "" for a service token. What the token
+	// allows is then the user's access, Role and Repos bounding it.
+	User   string
+	Family string
+	// Used is when the token was first used, zero before; kept for sign-ins, where it
+	// proves that a refreshed token arrived.
+	Used time.Time
 }
 
 // JoinCode is a single-use invitation to one repo.
