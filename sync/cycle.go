@@ -95,6 +95,8 @@ func (c *Core) answer(now time.Time, event Event) (effect Effect, answered bool)
 		return c.onScanned(now, e), true
 	case Viewed:
 		return c.onViewed(now, e), true
+	case Purged:
+		return c.onPurged(now, e), true
 	case Inspected:
 		return c.onInspected(now, e), true
 	case Sent:
@@ -173,6 +175,13 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 	c.cycle.moved = c.view == nil || view.Version != c.view.Version
 	c.view = view
 	c.ruled(e.Rules)
+	if effect := c.purge(); effect != nil {
+		return effect
+	}
+	return c.planned(now)
+}
+
+func (c *Core) planned(now time.Time) Effect {
 	c.planAll(now)
 	return c.next(now)
 }
