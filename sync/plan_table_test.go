@@ -55,7 +55,9 @@ var table = []struct {
 	},
 	{
 		"the text here was redacted, and the server's holds a secret",
-		func(f teamsync.Facts) bool { return gone(f) && isLive(f) && f.Local != f.Remote && f.Base.Bad == f.Remote }, teamsync.HoldBad,
+		func(f teamsync.Facts) bool {
+			return gone(f) && isLive(f) && f.Local != f.Remote && f.Base.Bad == f.Remote
+		}, teamsync.HoldBad,
 	},
 	{"redacted, and on the server all the same", func(f teamsync.Facts) bool { return gone(f) && f.Local == f.Remote && f.Base.Sum == f.Remote }, teamsync.Nothing},
 	{"redacted, on the server, and new here", func(f teamsync.Facts) bool { return gone(f) && f.Local == f.Remote && f.Base.Sum != f.Remote }, teamsync.Agree},

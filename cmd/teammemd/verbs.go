@@ -20,6 +20,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.allowCommand(),
 		a.conflictsCommand(),
 		a.historyCommand(),
+		a.diffCommand(),
 		a.restoreCommand(),
 		a.forgetCommand(),
 		a.configCommand(),
