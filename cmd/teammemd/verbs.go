@@ -23,6 +23,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.diffCommand(),
 		a.restoreCommand(),
 		a.forgetCommand(),
+		a.redactCommand(),
 		a.configCommand(),
 		a.serverCommand(),
 		a.benchCommand(),

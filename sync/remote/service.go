@@ -50,6 +50,15 @@ func (c *Client) Restore(ctx context.Context, key api.Key, version uint64) (api.
 	return answer, err
 }
 
+// Redact takes contents away for good. It is for maintainers. Nothing of the
+// request is part of any error.
+func (c *Client) Redact(ctx context.Context, request api.RedactRequest) (api.RedactAnswer, error) {
+	request.Repo = c.repo
+	var answer api.RedactAnswer
+	err := c.ask(ctx, http.MethodPost, api.PathRedact, nil, request, &answer)
+	return answer, err
+}
+
 // WhoAmI says what the server takes the token for.
 func (c *Client) WhoAmI(ctx context.Context) (api.WhoAmI, error) {
 	var answer api.WhoAmI
