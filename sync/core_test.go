@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -134,6 +135,58 @@ func TestResolutionIsForOneChange(t *testing.T) {
 	step[teamsync.Look](s, scanned(key, "mine"))
 	if report := s.ends(viewed("restored", 4, noSums())); report.Word != teamsync.ServerChanged {
 		t.Errorf("a restored server is %s", report.Word)
+	}
+}
+
+// TestResolutionCountsOnceRecorded: while what a person's word does to the bases
+// cannot be recorded, the bases are what they were, and the word is kept for the
+// server that it is about, and for no other.
+func TestResolutionCountsOnceRecorded(t *testing.T) {
+	t.Parallel()
+	key, full := aKey(t), errors.New("no space left on device")
+	theirs := map[api.Key]api.Checksum{key: api.SumString("theirs")}
+	look := func(s *script) {
+		s.t.Helper()
+		s.now = s.now.Add(time.Hour) // past any wait
+		step[teamsync.Scan](s, teamsync.Ticked{})
+		step[teamsync.Look](s, scanned(key, "mine"))
+	}
+	tests := []struct {
+		name string
+		next func(s *script)
+	}{
+		{"a closed door", func(s *script) {
+			if report := s.ends(teamsync.Viewed{Err: api.ErrNotFound}); report.Word != teamsync.NoAccess {
+				s.t.Errorf("a 404 is %s", report.Word)
+			}
+		}},
+		{"the same server, later", func(s *script) {
+			commit := step[teamsync.Commit](s, viewed("new", 5, theirs))
+			if base := commit.Record.Bases[key]; !base.Sum.IsZero() || len(base.Ring) != 1 || commit.Record.View == nil || commit.Record.View.Version != 5 {
+				s.t.Errorf("the record is %+v", commit.Record)
+			}
+			step[teamsync.Inspect](s, teamsync.Committed{}) // a conflict: it is saved first
+		}},
+		{"another server", func(s *script) {
+			if report := s.ends(viewed("newer", 5, theirs)); report.Word != teamsync.ServerChanged {
+				s.t.Errorf("a server that was restored again is %s", report.Word)
+			}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, api.Memory{Epoch: "old", Version: 9, Bases: map[api.Key]api.Base{key: {Sum: api.SumString("mine")}}})
+			step[teamsync.Scan](s, teamsync.Resolved{How: teamsync.AcceptServer})
+			step[teamsync.Look](s, scanned(key, "mine"))
+			step[teamsync.Commit](s, viewed("new", 3, theirs))
+			step[teamsync.Commit](s, teamsync.Committed{Err: full}) // once more, at the end
+			if report := s.ends(teamsync.Committed{Err: full}); !errors.Is(report.Err, full) {
+				t.Errorf("the cycle ended with %v", report.Err)
+			}
+			look(s)
+			tt.next(s)
+		})
 	}
 }
 
