@@ -190,6 +190,45 @@ func TestResolutionCountsOnceRecorded(t *testing.T) {
 	}
 }
 
+// TestContentsOfAServerSetBack: a server that was restored between its view and
+// the contents that were asked for fills no tree with them; the next look tells.
+func TestContentsOfAServerSetBack(t *testing.T) {
+	t.Parallel()
+	key := aKey(t)
+	old := api.Incoming{Key: key, Content: "old", Sum: api.SumString("old")}
+	theirs := map[api.Key]api.Checksum{key: api.SumString("theirs")}
+	received := func(at api.Position) teamsync.Received {
+		return teamsync.Received{Entries: []teamsync.Arrival{{Incoming: old}}, At: at}
+	}
+	look := func(t *testing.T) *script {
+		t.Helper()
+		s := newScript(t, api.Memory{Epoch: "e", Version: 9, Bases: map[api.Key]api.Base{key: {Sum: api.SumString("mine")}}})
+		step[teamsync.Scan](s, teamsync.Ticked{})
+		step[teamsync.Look](s, scanned(key, "mine"))
+		step[teamsync.Receive](s, viewed("e", 12, theirs))
+		return s
+	}
+	for _, at := range []api.Position{{}, {Epoch: "e", Version: 12}, {Epoch: "e", Version: 13}, {Version: 12}} {
+		step[teamsync.Install](look(t), received(at))
+	}
+	for _, at := range []api.Position{{Epoch: "restored", Version: 12}, {Epoch: "restored", Version: 40}, {Epoch: "e", Version: 11}} {
+		s := look(t)
+		commit := step[teamsync.Commit](s, received(at))
+		if want := (api.Position{Epoch: "e", Version: 12}); len(commit.Record.Bases) > 0 || commit.Record.View == nil || *commit.Record.View != want {
+			t.Errorf("%+v: the record is %+v", at, commit.Record)
+		}
+		s.ends(teamsync.Committed{})
+		s.now = s.now.Add(time.Minute)
+		step[teamsync.Scan](s, teamsync.Ticked{})
+		if look := step[teamsync.Look](s, scanned(key, "mine")); !look.Known.IsZero() {
+			t.Errorf("%+v: the next look is %+v", at, look)
+		}
+		if report := s.ends(viewed(at.Epoch, at.Version, map[api.Key]api.Checksum{key: old.Sum})); report.Word != teamsync.ServerChanged {
+			t.Errorf("%+v: the server is %s", at, report.Word)
+		}
+	}
+}
+
 // TestEmptiedAfterTheScan: a file that was edited, and emptied before it could
 // be read, is held like any that is found empty.
 func TestEmptiedAfterTheScan(t *testing.T) {

@@ -33,6 +33,12 @@ func isBack(then, now api.Position) bool {
 	return now.Version < then.Version
 }
 
+// isSetBack reports whether the server went back since the view was taken, as far
+// as it says where it is.
+func (c *Core) isSetBack(now api.Position) bool {
+	return now.Version > 0 && isBack(positionOf(c.view), now)
+}
+
 func positionOf(view *api.View) api.Position {
 	return api.Position{Epoch: view.Epoch, Version: view.Version}
 }

@@ -21,6 +21,7 @@ type referee struct {
 	empty    map[api.Key]time.Time    // since when each scan found the file empty
 	followed api.Position             // what the process follows, by its records
 	accepted api.Position             // the changed server that a word was used on, until that is recorded
+	seen     api.Position             // where this cycle's view was
 
 	// When the cycle began, and our own part since.
 	edits, changes, mine int
@@ -47,6 +48,7 @@ func (r *referee) viewed(m *machine, view *api.View, err error) {
 		return
 	}
 	at := api.Position{Epoch: view.Epoch, Version: view.Version}
+	r.seen = at
 	r.back = isBack(r.followed, at) && (r.accepted == api.Position{} || isBack(r.accepted, at))
 	if r.back && r.resolved {
 		r.back, r.accepted = false, at
@@ -75,6 +77,10 @@ func isBack(then, now api.Position) bool {
 	return then.Epoch != "" && now.Epoch != then.Epoch || now.Version < then.Version
 }
 
+// pulled notes where the server was when it gave contents. One that went back
+// since the view may not fill the tree with them.
+func (r *referee) pulled(at api.Position) { r.back = r.back || isBack(r.seen, at) }
+
 // recorded notes a record that is durable.
 func (r *referee) recorded(record api.Record) {
 	if record.View != nil {
@@ -88,6 +94,7 @@ func (r *referee) refusedView(m *machine, err error) {
 	for _, base := range was.Bases {
 		had = had || !base.Sum.IsZero() || base.Tomb != 0
 	}
+	r.seen = api.Position{}
 	r.shut = had && errors.Is(err, api.ErrNotFound)
 	r.misled = !had && errors.Is(err, api.ErrNotFound)
 	if r.misled {
