@@ -184,6 +184,7 @@ func (r wire) Pull(_ context.Context, keys []api.Key) (api.Pulled, error) {
 	}
 	pulled := api.Pulled{At: w.server.position()}
 	r.referee.pulled(pulled.At)
+	r.given = w.restores
 	for _, key := range keys {
 		content, ok := w.server.live[key]
 		switch {
