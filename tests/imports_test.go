@@ -36,9 +36,12 @@ var layout = map[string]rule{
 	"sync/statedir": {may: []string{"api", "internal/atomicfile", "internal/planted"}},
 	"sync/simtest":  {may: []string{"api", "sync", "internal/planted"}, testOnly: true, never: []string{"os", "net/http"}},
 
-	"server":                              {may: []string{"api", "server/core", "server/auth"}},
+	"server":                              {may: []string{"api", "server/core", "server/auth", "server/auth/access"}},
 	"server/core":                         {may: []string{"api", "server/store"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
+	"server/auth/access":                  {may: []string{"api", "server/auth", "server/auth/forge", "server/store"}},
+	"server/auth/forge":                   {may: []string{"api"}},
+	"server/auth/forge/forgetest":         {testOnly: true},
 	"server/store":                        {may: []string{"api"}},
 	"server/store/storetest":              {may: []string{"api", "server/store"}, testOnly: true},
 	"server/store/sqlitestore/sqlitetest": {may: []string{"server/store", "server/store/sqlitestore"}, testOnly: true},
