@@ -40,6 +40,7 @@ var layout = map[string]rule{
 	"server/core":                         {may: []string{"api", "server/store"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
 	"server/auth/access":                  {may: []string{"api", "server/auth", "server/auth/forge", "server/store"}},
+	"server/auth/access/accesstest":       {may: []string{"api", "server/auth/access", "server/store"}, testOnly: true},
 	"server/auth/forge":                   {may: []string{"api"}},
 	"server/auth/forge/forgetest":         {testOnly: true},
 	"server/store":                        {may: []string{"api"}},

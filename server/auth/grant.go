@@ -54,6 +54,9 @@ func (g Grant) expired(now time.Time) bool {
 	return !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt)
 }
 
+// GrantOf returns what a stored token allows, whatever has become of it since.
+func GrantOf(t store.Token) (Grant, error) { return grantFrom(t) }
+
 func grantFrom(t store.Token) (Grant, error) {
 	if t.User != "" { // the bounds of a sign-in may be left open
 		t.Repos, t.Role = cmp.Or(t.Repos, "**"), cmp.Or(t.Role, api.Admin)
