@@ -15,14 +15,16 @@ func (c *call) redact() error {
 	if request.Repo.IsZero() {
 		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
 	}
-	role, err := c.access(request.Repo)
+	at, err := c.access(request.Repo)
 	if err != nil {
 		return err
 	}
-	answer, err := c.core.Redact(c.r.Context(), role, c.actor(), request)
+	request.Repo = at.repo
+	answer, err := c.core.Redact(c.r.Context(), at.role, c.actor(), request)
 	if err != nil {
 		return err
 	}
+	answer.Repo = at.asked
 	c.w.Header()["Cache-Control"] = private
 	return c.sendJSON(http.StatusOK, answer)
 }
