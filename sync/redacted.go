@@ -40,7 +40,7 @@ func (c *Core) onPurged(now time.Time, e Purged) Effect {
 			c.memory.Bases[key] = without // plans are made from it, before it is recorded
 		}
 	}
-	return c.planned(now)
+	return c.viewed(now)
 }
 
 // withoutRedacted returns a base that does not name what the team took away.
