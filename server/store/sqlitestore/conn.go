@@ -112,6 +112,12 @@ func (s *Store) write(ctx context.Context, run func(*sqlite.Conn) error) error {
 	if s.closed {
 		return errClosed
 	}
-	_, err := transact(s.writer, beginWrite, func() error { return run(s.writer) })
+	_, err := s.commit(func() error { return run(s.writer) })
 	return err
+}
+
+// commit runs a transaction of the writer. The turn is the caller's.
+func (s *Store) commit(run func() error) (began bool, err error) {
+	defer func() { s.actors.settle(began && err == nil) }()
+	return transact(s.writer, beginWrite, run)
 }
