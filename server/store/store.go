@@ -177,6 +177,7 @@ type Backend interface {
 	Policies
 	Rescans
 	Audits
+	Names
 	// Close finishes what Update has begun and releases the files.
 	Close() error
 }

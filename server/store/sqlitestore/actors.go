@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"maps"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -38,9 +39,7 @@ func (c *actorCache) settle(committed bool) {
 		if c.known == nil || len(c.known) > knownActors {
 			c.known = make(map[actorOf]actorID)
 		}
-		for of, id := range c.entered {
-			c.known[of] = id
-		}
+		maps.Copy(c.known, c.entered)
 	}
 	clear(c.entered)
 }

@@ -27,12 +27,14 @@ func oldDatabase(t *testing.T, dir string, schema int, rows string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", 0x746d6d64, schema)
+	parts := []string{fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", 0x746d6d64, schema)}
 	for _, script := range scripts[:schema] {
-		all += read(t, script)
+		parts = append(parts, read(t, script))
 	}
-	if err := sqlitex.ExecuteScript(conn, all+rows, nil); err != nil {
-		t.Fatal(err)
+	for _, part := range append(parts, rows) {
+		if err := sqlitex.ExecuteScript(conn, part, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)

@@ -21,19 +21,16 @@ var errLogInUse = errors.New("somebody goes on reading the write-ahead log; try 
 // so nothing less will do. Beyond its reach are the blocks that the file system
 // and the drive gave up, and earlier backups.
 func (s *Store) Scrub(ctx context.Context) error {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	err := s.alone(ctx, func() error {
+		interrupt := s.writer.SetInterrupt(ctx.Done())
+		defer s.writer.SetInterrupt(interrupt)
+		return s.scrub(ctx)
+	})
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // whatever SQLite calls it
 	}
-	defer func() { <-s.turn }()
-	if s.closed {
-		return errClosed
-	}
-	interrupt := s.writer.SetInterrupt(ctx.Done())
-	defer s.writer.SetInterrupt(interrupt)
-	if err := s.scrub(ctx); err != nil {
-		return fmt.Errorf("scrubbing the database: %w", errors.Join(ctx.Err(), err))
+	if err != nil {
+		return fmt.Errorf("scrubbing the database: %w", err)
 	}
 	return nil
 }

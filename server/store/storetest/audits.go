@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -145,7 +146,7 @@ var audits = map[string]func(*suite){
 	},
 	"a trail is read in parts": func(s *suite) {
 		for i := range 7 {
-			s.apply(acme, put("a.md", fmt.Sprint(i)))
+			s.apply(acme, put("a.md", strconv.Itoa(i)))
 		}
 		all := s.trail(acme)
 		for _, c := range []struct {
@@ -162,7 +163,14 @@ var audits = map[string]func(*suite){
 	},
 	"an actor has one pseudonym in a repo, and another in the next": func(s *suite) {
 		people := []api.Actor{
-			{}, {Token: "x"}, {User: "x"}, {Person: "x"}, {Device: "x"}, {Agent: "x"}, {Session: "x"}, {Person: "x", Session: "x"},
+			{},
+			{Token: "x"},
+			{User: "x"},
+			{Person: "x"},
+			{Device: "x"},
+			{Agent: "x"},
+			{Session: "x"},
+			{Person: "x", Session: "x"},
 			{Token: "a", User: "b", Person: "Ä", Device: "d", Agent: "e", Session: "f"},
 		}
 		seen := make(map[string]api.Actor)
@@ -190,13 +198,13 @@ var audits = map[string]func(*suite){
 			all.Go(func() {
 				for i := range 8 {
 					acting := func(c *store.Change) { c.Actor = api.Actor{Session: fmt.Sprint(w, i%3)} }
-					if _, err := s.store.Update(s.Context(), acme, deciding(changeOf(put(fmt.Sprint(w, ".md"), fmt.Sprint(i)), acting))); err != nil {
+					if _, err := s.store.Update(s.Context(), acme, deciding(changeOf(put(fmt.Sprint(w, ".md"), strconv.Itoa(i)), acting))); err != nil {
 						s.Error(err)
 					}
-					if err := s.store.Audit(s.Context(), acme, store.Event{Action: store.ActionAllow, At: someTime, Actor: api.Actor{Session: fmt.Sprint(w)}}); err != nil {
+					if err := s.store.Audit(s.Context(), acme, store.Event{Action: store.ActionAllow, At: someTime, Actor: api.Actor{Session: strconv.Itoa(w)}}); err != nil {
 						s.Error(err)
 					}
-					if err := beside.Audit(s.Context(), acme, store.Event{Action: store.ActionTokenCreate, At: someTime, Actor: api.Actor{Token: fmt.Sprint(i)}}); err != nil {
+					if err := beside.Audit(s.Context(), acme, store.Event{Action: store.ActionTokenCreate, At: someTime, Actor: api.Actor{Token: strconv.Itoa(i)}}); err != nil {
 						s.Error(err)
 					}
 				}
@@ -214,7 +222,7 @@ var audits = map[string]func(*suite){
 	},
 	"the chain is whole after a crash": func(s *suite) {
 		for i := range 5 {
-			s.apply(acme, put("a.md", fmt.Sprint(i)))
+			s.apply(acme, put("a.md", strconv.Itoa(i)))
 		}
 		want := s.trail(acme)
 		crashed := &suite{T: s.T, store: s.crash()}
