@@ -39,6 +39,8 @@ var layout = map[string]rule{
 	"server":                              {may: []string{"api", "server/core", "server/auth"}},
 	"server/core":                         {may: []string{"api", "server/store"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
+	"server/auth/oauth":                   {may: []string{"api", "server/auth", "server/auth/upstream", "server/store"}},
+	"server/auth/upstream":                {may: []string{"server/store", "internal/atomicfile"}},
 	"server/store":                        {may: []string{"api"}},
 	"server/store/storetest":              {may: []string{"api", "server/store"}, testOnly: true},
 	"server/store/sqlitestore/sqlitetest": {may: []string{"server/store", "server/store/sqlitestore"}, testOnly: true},
@@ -71,6 +73,7 @@ var layout = map[string]rule{
 // owners lists libraries that stand behind an interface of ours: their paths,
 // and the only directories whose production files may import them.
 var owners = map[string][]string{
+	"github.com/coreos/go-oidc":       {"server/auth/upstream"},
 	"github.com/fsnotify/fsnotify":    {"watcher"},
 	"github.com/go-git/go-git":        {"internal/gitrepo"},
 	"github.com/spf13/cobra":          {"cmd/teammemd"},
