@@ -30,12 +30,9 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock. Default: [time.Now].
 	Now func() time.Time
-	// Accounts keeps the people behind the tokens of sign-ins. Without it such
-	// tokens are refused.
+	// Accounts keeps the people behind the tokens of sign-ins. Without it nothing
+	// is known of them but their id.
 	Accounts Accounts
-	// Access says what a user may do in a repo beyond their memberships. It must
-	// answer from memory where it can: every request asks. Default: nothing.
-	Access func(ctx context.Context, u store.User, repo api.Repo) (api.Role, error)
 }
 
 // Accounts is the part of [store.Accounts] that authentication needs.
@@ -48,8 +45,7 @@ type Accounts interface {
 // from any goroutine.
 type Auth struct {
 	creds    store.Credentials
-	accounts Accounts // nil: no sign-ins
-	access   func(ctx context.Context, u store.User, repo api.Repo) (api.Role, error)
+	accounts Accounts // may be nil
 	log      *slog.Logger
 	now      func() time.Time
 
@@ -72,7 +68,7 @@ func New(creds store.Credentials, o Options) *Auth {
 		o.Now = time.Now
 	}
 	return &Auth{
-		creds: creds, accounts: o.Accounts, access: o.Access, log: o.Log, now: o.Now,
+		creds: creds, accounts: o.Accounts, log: o.Log, now: o.Now,
 		tokens:  map[[32]byte]Grant{},
 		changed: make(chan struct{}),
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,24 +17,38 @@ import (
 type Grant struct {
 	// ID is the token's id, Name what it was called when it was made.
 	ID, Name string
-	// ExpiresAt is the end of the grant, zero for none.
-	ExpiresAt time.Time
-	// User is the id of the account that signed in, "" for a service token.
+	// User is the id of the person who signed in, "" for a service token.
 	User string
 	// Family is the sign-in that the token is of, "" for a service token.
 	Family string
+	// ExpiresAt is the end of the grant, zero for none.
+	ExpiresAt time.Time
 
 	hash    [32]byte
 	pattern Pattern
 	role    api.Role
-	user    store.User // as of the load; zero without User
+	account store.User // as the token was read; zero without User
 }
 
 // Account is the person who signed in, the zero value for a service token.
-func (g Grant) Account() store.User { return g.user }
+func (g Grant) Account() store.User { return g.account }
 
-// Bound is the most that the token allows in repo, whoever bears it:
-// [api.NoRole] where it does not reach.
+// Role returns what the grant allows in repo by itself, [api.NoRole] where it
+// does not reach: for a person what join codes gave them. What else they may is
+// found out elsewhere, and [Grant.Bound] bounds it.
+func (g Grant) Role(repo api.Repo) api.Role {
+	bound := g.Bound(repo)
+	if g.User == "" {
+		return bound
+	}
+	i := slices.IndexFunc(g.account.Member, func(m store.Membership) bool { return m.Repo == repo })
+	if i < 0 {
+		return api.NoRole
+	}
+	return min(bound, g.account.Member[i].Role)
+}
+
+// Bound returns the most that the grant can allow in repo, whoever bears it.
 func (g Grant) Bound(repo api.Repo) api.Role {
 	if !g.pattern.Match(repo) {
 		return api.NoRole
@@ -41,20 +56,8 @@ func (g Grant) Bound(repo api.Repo) api.Role {
 	return g.role
 }
 
-// Role returns what the grant allows in repo by itself, [api.NoRole] where it
-// does not reach: for a user what their memberships give. [Auth.Role] adds what
-// policies give.
-func (g Grant) Role(repo api.Repo) api.Role {
-	bound := g.Bound(repo)
-	if g.User == "" {
-		return bound
-	}
-	i := slices.IndexFunc(g.user.Member, func(m store.Membership) bool { return m.Repo == repo })
-	if i < 0 {
-		return api.NoRole
-	}
-	return min(bound, g.user.Member[i].Role)
-}
+// Only returns the one repo that the grant is for, if it is for one alone.
+func (g Grant) Only() (api.Repo, bool) { return g.pattern.only() }
 
 // IsAdmin reports whether the grant is an administrator's of the whole server.
 func (g Grant) IsAdmin() bool { return g.User == "" && g.pattern.all && g.role == api.Admin }
@@ -63,7 +66,7 @@ func (g Grant) IsAdmin() bool { return g.User == "" && g.pattern.all && g.role =
 func (g Grant) WhoAmI() api.WhoAmI {
 	me := api.WhoAmI{Name: g.Name, Repos: g.pattern.String(), Role: g.role, ExpiresAt: g.ExpiresAt}
 	if g.User != "" {
-		me.User, me.Login, me.Issuer = g.User, g.user.Login, g.user.Issuer
+		me.User, me.Login, me.Issuer = g.User, g.account.Login, g.account.Issuer
 		me.Role = api.NoRole // it differs from repo to repo
 	}
 	return me
@@ -73,34 +76,19 @@ func (g Grant) expired(now time.Time) bool {
 	return !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt)
 }
 
-// Role returns what the grant allows in repo: for a user the most of memberships
-// and [Options.Access], within the token's bounds.
-func (a *Auth) Role(ctx context.Context, g Grant, repo api.Repo) (api.Role, error) {
-	own, bound := g.Role(repo), g.Bound(repo)
-	if g.User == "" || a.access == nil || own >= bound {
-		return own, nil
-	}
-	role, err := a.access(ctx, g.user, repo)
-	if err != nil {
-		return own, fmt.Errorf("finding out what user %q may do: %w", g.User, err)
-	}
-	return max(own, min(bound, role)), nil
-}
+// GrantOf returns what a stored token allows, whatever has become of it since.
+// It knows nothing of a person but their id.
+func GrantOf(t store.Token) (Grant, error) { return grantFrom(t) }
 
 func grantFrom(t store.Token) (Grant, error) {
-	g := Grant{ID: t.ID, Name: t.Name, ExpiresAt: t.ExpiresAt, User: t.User, Family: t.Family, hash: t.Hash, role: t.Role}
-	repos := t.Repos
-	if t.User != "" && repos == "" {
-		repos = "*"
+	if t.User != "" { // the bounds of a sign-in may be left open
+		t.Repos, t.Role = cmp.Or(t.Repos, "**"), cmp.Or(t.Role, api.Admin)
 	}
-	if t.User != "" && t.Role == api.NoRole {
-		g.role = api.Admin
-	}
-	var err error
-	if g.pattern, err = ParsePattern(repos); err != nil {
+	pattern, err := ParsePattern(t.Repos)
+	if err != nil {
 		return Grant{}, fmt.Errorf("%w: reading token %q: its pattern of repos: %w", api.ErrInternal, t.ID, err)
 	}
-	return g, nil
+	return Grant{ID: t.ID, Name: t.Name, User: t.User, Family: t.Family, ExpiresAt: t.ExpiresAt, hash: t.Hash, pattern: pattern, role: t.Role}, nil
 }
 
 // grantFor is grantFrom with the person behind the token.
@@ -110,9 +98,9 @@ func (a *Auth) grantFor(ctx context.Context, t store.Token) (Grant, error) {
 		return g, err
 	}
 	if a.accounts == nil {
-		return Grant{}, signedOut()
+		return g, nil // nobody can be found out, so they have no membership
 	}
-	g.user, err = a.accounts.User(ctx, t.User)
+	g.account, err = a.accounts.User(ctx, t.User)
 	switch {
 	case errors.Is(err, store.ErrNoUser):
 		return Grant{}, signedOut()
