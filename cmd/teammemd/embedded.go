@@ -26,14 +26,15 @@ import (
 // one that `up` brings along. It listens from the moment it is made, and answers
 // while Run runs.
 type embedded struct {
-	log   *slog.Logger
-	core  *core.Core
-	auth  *auth.Auth
-	front *front
-	cert  *certificate // nil without TLS
-	first *server.Server
-	rules *rulesName
-	close func() error // of the store, once
+	log    *slog.Logger
+	core   *core.Core
+	auth   *auth.Auth
+	people *people
+	front  *front
+	cert   *certificate // nil without TLS
+	first  *server.Server
+	rules  *rulesName
+	close  func() error // of the store, once
 
 	config config.Server // in effect; Reload's alone once Run runs
 }
@@ -73,7 +74,10 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 		}
 		return nil
 	})
-	e.auth = auth.New(backend, auth.Options{Log: log})
+	if e.people, err = newPeople(backend, c, log); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
 	e.core, err = core.New(core.Options{
 		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	})
@@ -164,8 +168,12 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	signIn, err := e.signIn(c, proxies)
+	if err != nil {
+		return nil, err
+	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Policy: policy, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits), Burst: c.Limits.Burst, Log: e.log,
 	}
 	return server.New(o)

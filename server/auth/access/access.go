@@ -142,10 +142,25 @@ func (a *Access) Decide(ctx context.Context, g auth.Grant, repo api.Repo) (Decis
 	if g.User == "" {
 		return a.service(ctx, g, repo)
 	}
-	nothing := Decision{Repo: repo, Until: a.o.Now().Add(NoLife)}
-	if a.o.People == nil {
-		return nothing, nil
+	home, _, err := a.bound(ctx, g, repo, api.Repo{})
+	if err != nil {
+		return Decision{}, err
 	}
+	// What join codes gave them holds whatever an issuer says.
+	own := Decision{Repo: home, Role: g.Role(home), Until: a.o.Now().Add(NoLife)}
+	if a.o.People == nil {
+		return own, nil
+	}
+	d, err := a.person(ctx, g, repo)
+	if own.Role > d.Role {
+		return own, nil
+	}
+	return d, err
+}
+
+// person decides by what a policy gives a person, and what the forge says.
+func (a *Access) person(ctx context.Context, g auth.Grant, repo api.Repo) (Decision, error) {
+	nothing := Decision{Repo: repo, Until: a.o.Now().Add(NoLife)}
 	// What the token does not reach is not asked about.
 	if _, bound, err := a.bound(ctx, g, repo, api.Repo{}); err != nil || bound == api.NoRole {
 		return nothing, err
