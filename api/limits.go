@@ -47,9 +47,14 @@ const (
 	PathScanPolicy = "/api/v1/scan-policy"
 	PathScanMarks  = "/api/v1/scan-marks"
 	PathWhoAmI     = "/api/v1/whoami"
-	PathVersion    = "/version"
-	PathLive       = "/livez"
-	PathReady      = "/readyz"
+	// What a forge sends by itself; the last segment is its kind.
+	PathWebhookGitHub = "/api/v1/webhooks/github"
+	PathWebhookGitLab = "/api/v1/webhooks/gitlab"
+	PathWebhookGitea  = "/api/v1/webhooks/gitea"
+
+	PathVersion = "/version"
+	PathLive    = "/livez"
+	PathReady   = "/readyz"
 )
 
 // Headers of our additions to the protocol.

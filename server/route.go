@@ -37,12 +37,15 @@ func (s *Server) table() map[string]route {
 		api.PathScanPolicy: {costs: true, methods: methods{
 			http.MethodGet: (*call).scanPolicy, http.MethodPut: (*call).allowRule, http.MethodDelete: (*call).endAllow,
 		}},
-		api.PathScanMarks: {costs: true, methods: methods{http.MethodGet: (*call).scanMarks}},
-		api.PathWhoAmI:    {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
-		api.PathJoin:      {public: true, methods: methods{http.MethodPost: (*call).join}},
-		api.PathVersion:   {public: true, methods: methods{http.MethodGet: (*call).version}},
-		api.PathLive:      {public: true, methods: methods{http.MethodGet: (*call).live}},
-		api.PathReady:     {public: true, methods: methods{http.MethodGet: (*call).ready}},
+		api.PathScanMarks:     {costs: true, methods: methods{http.MethodGet: (*call).scanMarks}},
+		api.PathWhoAmI:        {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
+		api.PathJoin:          {public: true, methods: methods{http.MethodPost: (*call).join}},
+		api.PathWebhookGitHub: {public: true, methods: methods{http.MethodPost: (*call).webhook}},
+		api.PathWebhookGitLab: {public: true, methods: methods{http.MethodPost: (*call).webhook}},
+		api.PathWebhookGitea:  {public: true, methods: methods{http.MethodPost: (*call).webhook}},
+		api.PathVersion:       {public: true, methods: methods{http.MethodGet: (*call).version}},
+		api.PathLive:          {public: true, methods: methods{http.MethodGet: (*call).live}},
+		api.PathReady:         {public: true, methods: methods{http.MethodGet: (*call).ready}},
 	}
 	for path, r := range routes {
 		var allowed []string
@@ -87,7 +90,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 func (c *call) dispatch() error {
 	route, ok := c.routes[c.r.URL.Path]
 	if !ok {
-		return api.Errorf(api.ErrNotFound, "there is nothing at this path")
+		return noPath()
 	}
 	answer, ok := route.methods[c.r.Method]
 	if !ok {

@@ -76,6 +76,7 @@ type Server struct {
 	cross  *http.CrossOriginProtection
 	tokens *tokenLimits
 	joins  *addressLimits
+	hooks  *addressLimits // of messages with a wrong signature
 
 	drain    sync.Once
 	draining chan struct{} // closed when a stop was asked
@@ -112,6 +113,7 @@ func New(o Options) (*Server, error) {
 		cross:    http.NewCrossOriginProtection(),
 		tokens:   newTokenLimits(o.Rate, o.Burst, o.MaxStreams),
 		joins:    newAddressLimits(o.TrustedProxies),
+		hooks:    newAddressLimits(o.TrustedProxies),
 		draining: make(chan struct{}),
 	}
 	s.routes = s.table()
