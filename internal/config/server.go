@@ -42,6 +42,8 @@ type Server struct {
 	LogFormat string `toml:"log_format"`
 	// Limits bound what one client can ask for.
 	Limits Limits `toml:"limits"`
+	// Access says where it is looked up what signed-in people may.
+	Access Access `toml:"access"`
 }
 
 // Limits bound what one client can ask for.
@@ -63,6 +65,7 @@ func serverDefaults() *Server {
 		LogLevel:       "info",
 		LogFormat:      "auto",
 		Limits:         Limits{MaxEntries: api.MaxEntries, RatePerSecond: 10_000, Burst: 50_000},
+		Access:         accessDefaults(),
 	}
 }
 
@@ -114,6 +117,7 @@ func (s Server) faults() []fault {
 	if s.Limits.Burst < 1 {
 		bad("limits.burst", "it must be at least 1")
 	}
+	out = append(out, s.Access.faults()...)
 	return append(out, logFaults(s.LogLevel, s.LogFormat)...)
 }
 
