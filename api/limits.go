@@ -64,6 +64,10 @@ const (
 
 	PathLive  = "/livez"
 	PathReady = "/readyz"
+	// What a forge sends by itself; the last segment is its kind.
+	PathWebhookGitHub = "/api/v1/webhooks/github"
+	PathWebhookGitLab = "/api/v1/webhooks/gitlab"
+	PathWebhookGitea  = "/api/v1/webhooks/gitea"
 )
 
 // ClientCLI is the client id of the command line: public, without a secret.

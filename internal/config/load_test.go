@@ -60,6 +60,7 @@ func TestServerDefaults(t *testing.T) {
 			Local: true, Forge: config.Forge{Scopes: []string{}}, OIDC: config.OIDC{Scopes: []string{}, Title: "Single sign-on", GroupsClaim: "groups"},
 			Exchange: config.Exchange{Issuer: "https://token.actions.githubusercontent.com", Policies: []string{}},
 		},
+		Access: config.Access{Forge: "auto"},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
 		t.Errorf("loaded (-want +got):\n%s", diff)
