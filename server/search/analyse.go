@@ -37,7 +37,7 @@ const stride = 32
 // field is a range of positions that weighs more than others.
 type field struct {
 	from, to int
-	weight   float64
+	weight   float32
 }
 
 // Weights of a word by where it stands; 1 anywhere else. In the manner of BM25F
@@ -103,15 +103,15 @@ func (d *doc) find(s string) int {
 }
 
 // weigh counts the occurrences of a term by their weights.
-func (d *doc) weigh(p positions) float64 {
-	sum := 0.0
+func (d *doc) weigh(p positions) float32 {
+	var sum float32
 	for at, ok := p.next(); ok; at, ok = p.next() {
 		sum += d.weightAt(at)
 	}
 	return sum
 }
 
-func (d *doc) weightAt(at int) float64 {
+func (d *doc) weightAt(at int) float32 {
 	for _, f := range d.fields {
 		if at >= f.from && at < f.to {
 			return f.weight
@@ -154,6 +154,9 @@ func (a *analyser) analyse(item Item, content string, most int) *doc {
 	clear(a.found)
 	a.lists = a.lists[:0]
 	text := cut(content, most)
+	if len(text) < len(content) {
+		text = strings.Clone(text) // else it would keep all of the content
+	}
 	d := &doc{key: item.Key, sum: item.Sum, modified: item.Modified, text: text, cut: len(text) < len(content)}
 	d.body = a.walk(item.Key.String(), 0, nil) + 1 // a gap: no phrase reaches from the key into the text
 	end := a.walk(text, d.body, &d.offsets)

@@ -225,8 +225,8 @@ type dictionary struct {
 
 // ref is one term of one doc.
 type ref struct {
-	doc  uint16 // of the leaf
-	term uint32 // of the doc
+	doc    uint16  // of the leaf
+	weight float32 // as [doc.weigh] finds it: sums of halves, so it is exact
 }
 
 func (t *dictionary) bytes() int { return 16*cap(t.terms) + 4*cap(t.ends) + 8*cap(t.refs) }
@@ -278,7 +278,7 @@ func invert(docs []*doc) *dictionary {
 	for number, d := range docs {
 		for i := range d.terms() {
 			n := counts[numbers[d.term(i)]]
-			t.refs[t.ends[n]] = ref{uint16(number), uint32(i)}
+			t.refs[t.ends[n]] = ref{uint16(number), d.weigh(d.positions(i))}
 			t.ends[n]++
 		}
 	}

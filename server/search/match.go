@@ -16,58 +16,76 @@ type stretch struct{ from, to int }
 
 // finder looks for clauses. It is used again and again, by one goroutine.
 type finder struct {
-	seen  []bool // docs of one leaf
-	found []stretch
-	ways  []way
-	more  []way
-	next  []stretch
+	weights [largest]float32 // of the docs of one leaf
+	marks   [largest]int
+	found   []stretch
+	ways    []way
+	more    []way
+	next    []stretch
 }
 
 // hits returns the docs that a clause is in, by number.
 func (f *finder) hits(x *Index, c clause) []hit {
 	var hits []hit
 	for i, l := range x.leaves {
-		hits = f.leafHits(hits, l, x.bases[i], c)
+		if len(c.any) == 1 && len(c.any[0]) == 1 {
+			f.weighSlot(l, c.any[0][0])
+		} else {
+			f.weighClause(l, c)
+		}
+		for number := range l.docs {
+			if weight := f.weights[number]; weight > 0 {
+				hits = append(hits, hit{x.bases[i] + number, float64(weight)})
+			}
+		}
 	}
 	return hits
 }
 
-func (f *finder) leafHits(hits []hit, l *leaf, base int, c clause) []hit {
-	if len(c.any) == 1 && len(c.any[0]) == 1 && !c.any[0][0].prefix {
-		l.each(c.any[0][0], func(number, term int) {
-			d := l.docs[number]
-			hits = append(hits, hit{base + number, d.weigh(d.positions(term))})
-		})
-		return hits
-	}
-	f.seen = append(f.seen[:0], make([]bool, len(l.docs))...)
+// weighSlot finds the weights of one word.
+func (f *finder) weighSlot(l *leaf, s slot) {
+	clear(f.weights[:len(l.docs)])
+	l.each(s, func(number int, weight float32) { f.weights[number] += weight })
+}
+
+// weighClause finds the weights of a name or phrase, in the docs that have all
+// words of one of its sequences.
+func (f *finder) weighClause(l *leaf, c clause) {
+	clear(f.weights[:len(l.docs)])
 	for _, s := range c.any {
-		l.each(s[0], func(number, _ int) { f.seen[number] = true })
+		clear(f.marks[:len(l.docs)])
+		for i, one := range s {
+			l.each(one, func(number int, _ float32) {
+				if f.marks[number] == i {
+					f.marks[number]++
+				}
+			})
+		}
+		for number, mark := range f.marks[:len(l.docs)] {
+			if mark == len(s) {
+				f.weights[number] = 1 // it may be here
+			}
+		}
 	}
-	for number, seen := range f.seen {
-		if !seen {
+	for number, d := range l.docs {
+		if f.weights[number] == 0 {
 			continue
 		}
-		d := l.docs[number]
-		weight := 0.0
+		f.weights[number] = 0
 		for _, at := range f.stretches(d, c) {
-			weight += d.weightAt(at.from)
-		}
-		if weight > 0 {
-			hits = append(hits, hit{base + number, weight})
+			f.weights[number] += d.weightAt(at.from)
 		}
 	}
-	return hits
 }
 
 // each calls visit for every doc of the leaf with a term that the slot means, and
-// the term's number there. For a prefix it may name a doc several times.
-func (l *leaf) each(s slot, visit func(number, term int)) {
+// what the term weighs there. For a prefix it may name a doc several times.
+func (l *leaf) each(s slot, visit func(number int, weight float32)) {
 	dict := l.dict.Load()
 	if dict == nil {
 		for number, d := range l.docs {
 			for i := d.find(s.term); i < d.terms() && s.means(d.term(i)); i++ {
-				visit(number, i)
+				visit(number, d.weigh(d.positions(i)))
 			}
 		}
 		return
@@ -75,7 +93,7 @@ func (l *leaf) each(s slot, visit func(number, term int)) {
 	i, _ := slices.BinarySearch(dict.terms, s.term)
 	for ; i < len(dict.terms) && s.means(dict.terms[i]); i++ {
 		for _, r := range dict.of(i) {
-			visit(int(r.doc), int(r.term))
+			visit(int(r.doc), r.weight)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import "strings"
 // span is a range of bytes of a text that weighs more.
 type span struct {
 	from, to int
-	weight   float64
+	weight   float32
 }
 
 // outline finds the title and the description of a note: those of its
@@ -31,7 +31,7 @@ func frontmatter(text string, spans []span) (found []span, body int) {
 		return spans, 0
 	}
 	none := len(spans)
-	weight := 0.0 // of the value whose lines are read
+	weight := float32(0) // of the value whose lines are read
 	for from := end + 1; from < len(text); from = end + 1 {
 		end = lineEnd(text, from)
 		line := strings.TrimRight(text[from:end], " \t\r")
@@ -50,7 +50,7 @@ func frontmatter(text string, spans []span) (found []span, body int) {
 	return spans[:none], 0 // it never ended: it was no frontmatter
 }
 
-func weightOf(line string) float64 {
+func weightOf(line string) float32 {
 	name, _, ok := strings.Cut(line, ":")
 	if !ok {
 		return 0

@@ -86,7 +86,7 @@ func bestWindow(spots []spot, clauses int) (first int, marked []spot) {
 // gist is the position of what tells most about a doc: its description, else its
 // title, else its beginning.
 func (d *doc) gist() int {
-	at, weight := d.body, 1.0
+	at, weight := d.body, float32(1)
 	for _, f := range d.fields[1:] { // the first is the key
 		if weight == 1 || f.weight == weightDescription && weight != weightDescription {
 			at, weight = f.from, f.weight
