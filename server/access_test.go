@@ -66,6 +66,8 @@ func TestAccessMatrix(t *testing.T) {
 			return request{method: http.MethodDelete, path: api.PathScanPolicy + "?id=none&repo=" + repo}
 		}, byRole{403, 403, 404, 404}},
 		{"marks", get(api.PathScanMarks, ""), byRole{403, 403, 200, 200}},
+		{"search", get(api.PathSearch, "&q=1"), byRole{200, 200, 200, 200}},
+		{"search for nothing", get(api.PathSearch, "&q="), byRole{400, 400, 400, 400}},
 		{"join code", post(api.PathJoinCodes, nil), byRole{403, 403, 200, 200}},
 	}
 	roles := []api.Role{api.Reader, api.Writer, api.Maintainer, api.Admin}

@@ -11,7 +11,7 @@ import (
 // [api.PathVersion] lists them.
 var Features = []string{
 	"allowed", "content", "delta", "epoch", "events", "expect", "gzip", "history", "join", "keys", "redacted", "restore",
-	"scan-marks", "scan-policy", "tombstones", "wait",
+	"scan-marks", "scan-policy", "search", "tombstones", "wait",
 }
 
 func (c *call) whoAmI() error {
