@@ -42,6 +42,7 @@ const (
 	PathHistory    = "/api/v1/history"
 	PathContent    = "/api/v1/content"
 	PathRestore    = "/api/v1/restore"
+	PathSearch     = "/api/v1/search"
 	PathJoin       = "/api/v1/join"
 	PathJoinCodes  = "/api/v1/join-codes"
 	PathScanPolicy = "/api/v1/scan-policy"

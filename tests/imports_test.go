@@ -37,7 +37,8 @@ var layout = map[string]rule{
 	"sync/simtest":  {may: []string{"api", "sync", "internal/planted"}, testOnly: true, never: []string{"os", "net/http"}},
 
 	"server":                              {may: []string{"api", "server/core", "server/auth", "server/auth/access"}},
-	"server/core":                         {may: []string{"api", "server/store"}},
+	"server/core":                         {may: []string{"api", "server/store", "server/search"}},
+	"server/search":                       {may: []string{"api"}, never: []string{"os", "net/http", "database/sql"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
 	"server/auth/oauth":                   {may: []string{"api", "server/auth", "server/auth/upstream", "server/store"}},
 	"server/auth/upstream":                {may: []string{"server/store", "internal/atomicfile"}},
@@ -181,6 +182,8 @@ func TestForbiddenEdges(t *testing.T) {
 		{"server/core/x.go", module + "/scanner"},
 		{"server/core/x.go", module + "/server/auth"},
 		{"server/auth/x.go", module + "/server/core"},
+		{"server/search/x.go", module + "/server/store"},
+		{"server/search/x.go", "os"},
 		{"server/store/x.go", module + "/server/store/sqlitestore"},
 		{"server/store/sqlitestore/x.go", module + "/server/core"},
 		{"internal/config/x.go", module + "/internal/gitrepo"},
