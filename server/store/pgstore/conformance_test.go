@@ -1,8 +1,6 @@
 package pgstore_test
 
 import (
-	"flag"
-	"os"
 	"testing"
 	"time"
 
@@ -11,17 +9,6 @@ import (
 	"github.com/teammem/teammemd/server/store/pgstore/pgtest"
 	"github.com/teammem/teammemd/server/store/storetest"
 )
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		// Each step is a commit and several round trips: 100 histories take a minute.
-		if err := flag.Set("rapid.checks", "25"); err != nil {
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
-}
 
 func TestConformance(t *testing.T) {
 	for name, rows := range map[string]int{"cached": 0, "tiny cache": 3} {

@@ -63,6 +63,8 @@ type Store struct {
 	lines lines
 	feed  feed
 
+	outage outage
+
 	closing chan struct{}
 	once    sync.Once
 	active  sync.WaitGroup // updates under way
@@ -103,6 +105,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.heads.limit = cmp.Or(o.CachedRows, DefaultCachedRows)
 	}
 	if err := migrate(ctx, config.ConnConfig, s.patience); err != nil {
+		if isRefusal(err) {
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
+		}
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -135,6 +140,10 @@ func poolConfig(dsn string) (*pgxpool.Config, error) {
 
 // ErrDSN says that an address of a database cannot be read.
 var ErrDSN = errors.New("the address of the database is not a PostgreSQL URL, and no list of keywords and values")
+
+// ErrRefused says that the database is there and does not let us in as asked: the
+// password, the user or the database's name is wrong, or its encoding is.
+var ErrRefused = errors.New("the database refuses the connection")
 
 // CheckDSN says whether an address can be read. It never quotes it.
 func CheckDSN(dsn string) error {

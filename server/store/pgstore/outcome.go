@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -73,7 +74,17 @@ func mayRetry(err error) bool {
 		return true
 	}
 	// Connection exceptions, operator intervention, no room for a connection.
-	return e.SeverityUnlocalized != "ERROR" || e.Code[:2] == "08" || e.Code[:2] == "57" || e.Code[:2] == "53"
+	return !isRefusal(err) && (e.SeverityUnlocalized != "ERROR" || e.Code[:2] == "08" || e.Code[:2] == "57" || e.Code[:2] == "53")
+}
+
+// isRefusal reports whether the database answered and another try does not help:
+// what the connection asks for must be mended.
+func isRefusal(err error) bool {
+	if errors.Is(err, errEncoding) {
+		return true
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code[:2] == "28" || e.Code[:2] == "3D" || e.Code == "42501") // authentication, no such database, no right
 }
 
 // isOutage reports whether err, which is none that the server answered, is about
@@ -111,6 +122,9 @@ func (s *Store) read(ctx context.Context, run func(querier) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if s.outage.known() {
+		return errOutage
+	}
 	err := retry(ctx, s.patience, func() error {
 		if s.isClosed() {
 			return errClosed
@@ -120,7 +134,33 @@ func (s *Store) read(ctx context.Context, run func(querier) error) error {
 	if ctx.Err() != nil && err != nil {
 		return ctx.Err()
 	}
+	s.outage.note(err != nil && mayRetry(err))
 	return err
+}
+
+var errOutage = errors.New("the database cannot be reached")
+
+// silence is how long reads are answered at once after one that waited in vain, so
+// that a server whose database is gone says so without holding up anybody.
+const silence = 250 * time.Millisecond
+
+// outage remembers when the database could not be reached, in nanoseconds since
+// 1970, 0 for not. It is safe for concurrent use.
+type outage struct{ at atomic.Int64 }
+
+func (o *outage) known() bool {
+	at := o.at.Load()
+	age := time.Duration(time.Now().UnixNano() - at)
+	return at != 0 && age >= 0 && age < silence
+}
+
+func (o *outage) note(failed bool) {
+	switch {
+	case failed:
+		o.at.Store(time.Now().UnixNano())
+	case o.at.Load() != 0:
+		o.at.Store(0)
+	}
 }
 
 // querier is what reads: the pool, or a transaction.
