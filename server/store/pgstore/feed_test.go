@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -118,7 +119,7 @@ func TestHeadsWithoutAFeed(t *testing.T) {
 	dsn := pgtest.Schema(t)
 	one, two := serve(t, dsn), serve(t, dsn)
 	for i := range 5 {
-		want := put(t, one, fmt.Sprintf("%d.md", i%3), fmt.Sprint(i))
+		want := put(t, one, fmt.Sprintf("%d.md", i%3), strconv.Itoa(i))
 		got, err := two.Head(t.Context(), acme)
 		if err != nil || got.Version != want.Version || got.Checksum != want.Checksum {
 			t.Errorf("head %+v, %v, want %+v", got, err, want)
