@@ -10,6 +10,20 @@ import (
 	"github.com/teammem/teammemd/server/store/storetest"
 )
 
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	storetest.RunAccounts(t, func(t *testing.T) storetest.Harness {
+		t.Helper()
+		dsn := pgtest.Schema(t)
+		open := func(serve bool) func() (store.Backend, error) {
+			return func() (store.Backend, error) {
+				return pgstore.Open(t.Context(), pgstore.Options{DSN: dsn, Serve: serve})
+			}
+		}
+		return storetest.Harness{Open: open(true), Beside: open(false)}
+	})
+}
+
 func TestConformance(t *testing.T) {
 	for name, rows := range map[string]int{"cached": 0, "tiny cache": 3} {
 		t.Run(name, func(t *testing.T) {

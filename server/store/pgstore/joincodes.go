@@ -12,10 +12,6 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-// lockCodes lets one transaction at a time count wrong tries: two that update
-// every code, in different orders, would wait for each other.
-const lockCodes = "SELECT pg_advisory_xact_lock(hashtextextended('teammemd join codes ' || current_schema(), 0))"
-
 // AddJoinCode stores a code.
 func (s *Store) AddJoinCode(ctx context.Context, c store.JoinCode) error {
 	err := s.commit(ctx, notice{}, func(ctx context.Context, tx pgx.Tx) error {
@@ -33,20 +29,10 @@ func (s *Store) AddJoinCode(ctx context.Context, c store.JoinCode) error {
 // that mint makes for it.
 func (s *Store) RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time, maxTries int, mint func(store.JoinCode) (store.Token, error)) error {
 	missed := false
-	err := s.commit(ctx, notice{}, func(ctx context.Context, tx pgx.Tx) error {
-		missed = false
-		if _, err := tx.Exec(ctx, lockCodes); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "DELETE FROM join_codes WHERE expires_ms <= $1", toMillis(now)); err != nil {
-			return err
-		}
-		code, err := takeCode(ctx, tx, hash)
-		if errors.Is(err, pgx.ErrNoRows) {
-			missed = true // the count must be committed, so this is no error yet
-			return countTry(ctx, tx, maxTries)
-		}
-		if err != nil {
+	err := s.inAccounts(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		code, found, err := takeCode(ctx, tx, hash, now, maxTries)
+		missed = err == nil && !found // the count must be committed, so this is no error yet
+		if err != nil || !found {
 			return err
 		}
 		token, err := mint(code)
@@ -67,25 +53,28 @@ func (s *Store) RedeemJoinCode(ctx context.Context, hash [32]byte, now time.Time
 	return nil
 }
 
-func countTry(ctx context.Context, tx pgx.Tx, maxTries int) error {
-	if _, err := tx.Exec(ctx, "UPDATE join_codes SET tries = tries + 1"); err != nil {
-		return err
+// takeCode deletes the live code with this hash, or counts a wrong try against
+// all that live.
+func takeCode(ctx context.Context, tx pgx.Tx, hash [32]byte, now time.Time, maxTries int) (code store.JoinCode, found bool, err error) {
+	if _, err := tx.Exec(ctx, "DELETE FROM join_codes WHERE expires_ms <= $1", toMillis(now)); err != nil {
+		return code, false, err
 	}
-	_, err := tx.Exec(ctx, "DELETE FROM join_codes WHERE tries >= $1", maxTries)
-	return err
-}
-
-func takeCode(ctx context.Context, tx pgx.Tx, hash [32]byte) (store.JoinCode, error) {
-	code := store.JoinCode{Hash: hash}
 	var repo, role string
 	var expires int64
-	err := tx.QueryRow(ctx, "DELETE FROM join_codes WHERE hash = $1 RETURNING repo, role, expires_ms, tries", hash[:]).Scan(&repo, &role, &expires, &code.Tries)
-	if err != nil {
-		return code, err
+	err = tx.QueryRow(ctx, "DELETE FROM join_codes WHERE hash = $1 RETURNING repo, role, expires_ms, tries", hash[:]).Scan(&repo, &role, &expires, &code.Tries)
+	switch {
+	case err == nil:
+		var repoErr, roleErr error
+		code.Repo, repoErr = api.ParseRepo(repo)
+		code.Role, roleErr = api.ParseRole(role)
+		code.Hash, code.ExpiresAt = hash, fromMillis(expires)
+		return code, true, errors.Join(repoErr, roleErr)
+	case !errors.Is(err, pgx.ErrNoRows):
+		return code, false, err
 	}
-	var repoErr, roleErr error
-	code.Repo, repoErr = api.ParseRepo(repo)
-	code.Role, roleErr = api.ParseRole(role)
-	code.ExpiresAt = fromMillis(expires)
-	return code, errors.Join(repoErr, roleErr)
+	if _, err := tx.Exec(ctx, "UPDATE join_codes SET tries = tries + 1"); err != nil {
+		return code, false, err
+	}
+	_, err = tx.Exec(ctx, "DELETE FROM join_codes WHERE tries >= $1", maxTries)
+	return code, false, err
 }

@@ -33,12 +33,12 @@ func (s *Store) AddToken(ctx context.Context, t store.Token) error {
 	return nil
 }
 
-const tokenColumns = "id, name, hash, repos, role, created_ms, expires_ms, revoked_ms, account, family, used_ms"
+const tokenColumns = "id, name, hash, repos, role, created_ms, expires_ms, revoked_ms, account, family, generation, used_ms"
 
 func insertToken(ctx context.Context, tx pgx.Tx, t store.Token) error {
-	_, err := tx.Exec(ctx, "INSERT INTO tokens ("+tokenColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+	_, err := tx.Exec(ctx, "INSERT INTO tokens ("+tokenColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 		t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), toMillis(t.CreatedAt), toMillis(t.ExpiresAt), toMillis(t.RevokedAt),
-		t.User, t.Family, toMillis(t.Used))
+		t.User, t.Family, int64(t.Generation), toMillis(t.Used))
 	return err
 }
 
@@ -46,11 +46,11 @@ func scanToken(row pgx.CollectableRow) (t store.Token, err error) {
 	var hash []byte
 	var role string
 	var created, expires, revoked, used int64
-	if err := row.Scan(&t.ID, &t.Name, &hash, &t.Repos, &role, &created, &expires, &revoked, &t.User, &t.Family, &used); err != nil {
+	if err := row.Scan(&t.ID, &t.Name, &hash, &t.Repos, &role, &created, &expires, &revoked, &t.User, &t.Family, &t.Generation, &used); err != nil {
 		return t, err
 	}
 	t.CreatedAt, t.ExpiresAt, t.RevokedAt, t.Used = fromMillis(created), fromMillis(expires), fromMillis(revoked), fromMillis(used)
-	if t.Role, err = api.ParseRole(role); err != nil {
+	if t.Role, err = api.ParseRole(role); err != nil && t.User == "" { // a sign-in need not be bounded
 		return t, fmt.Errorf("a stored token is damaged: %w", err)
 	}
 	t.Hash, err = hashOf(hash)
@@ -78,9 +78,9 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, er
 	return tokens[0], nil
 }
 
-// Tokens lists all tokens, oldest first.
+// Tokens lists all tokens but those of sign-ins, oldest first.
 func (s *Store) Tokens(ctx context.Context) ([]store.Token, error) {
-	return s.tokens(ctx, "SELECT "+tokenColumns+" FROM tokens ORDER BY created_ms, id")
+	return s.tokens(ctx, "SELECT "+tokenColumns+" FROM tokens WHERE family = '' ORDER BY created_ms, id")
 }
 
 func (s *Store) tokens(ctx context.Context, query string, args ...any) (tokens []store.Token, err error) {

@@ -32,9 +32,12 @@ CREATE TABLE tokens (
   expires_ms bigint NOT NULL,
   revoked_ms bigint NOT NULL,
   account    text NOT NULL DEFAULT '',
-  family     text NOT NULL DEFAULT '',
+  family     text COLLATE "C" NOT NULL DEFAULT '',
+  generation bigint NOT NULL DEFAULT 0,
   used_ms    bigint NOT NULL DEFAULT 0
 );
+
+CREATE INDEX tokens_by_family ON tokens (family) WHERE family <> '';
 
 CREATE TABLE join_codes (
   hash       bytea PRIMARY KEY,
@@ -43,6 +46,73 @@ CREATE TABLE join_codes (
   expires_ms bigint NOT NULL,
   tries      int NOT NULL
 );
+
+-- People who signed in. user_groups and members are JSON; upstream is sealed.
+CREATE TABLE users (
+  id          text COLLATE "C" PRIMARY KEY,
+  issuer      text NOT NULL,
+  subject     text NOT NULL,
+  login       text NOT NULL,
+  name        text NOT NULL,
+  email       text NOT NULL,
+  user_groups text NOT NULL,
+  members     text NOT NULL,
+  upstream    bytea,
+  created_ms  bigint NOT NULL,
+  seen_ms     bigint NOT NULL,
+  UNIQUE (issuer, subject)
+);
+
+-- Sign-ins under way, by the SHA-256 of their secrets.
+CREATE TABLE sign_ins (
+  kind        text NOT NULL,
+  hash        bytea NOT NULL,
+  user_hash   bytea UNIQUE,
+  client      text NOT NULL,
+  account     text NOT NULL,
+  denied      boolean NOT NULL,
+  device      text NOT NULL,
+  challenge   text NOT NULL,
+  redirect    text NOT NULL,
+  family      text NOT NULL,
+  created_ms  bigint NOT NULL,
+  expires_ms  bigint NOT NULL,
+  polled_ms   bigint NOT NULL,
+  interval_ms bigint NOT NULL,
+  tries       int NOT NULL,
+  PRIMARY KEY (kind, hash)
+);
+
+CREATE INDEX sign_ins_by_end ON sign_ins (expires_ms);
+
+-- Families of tokens: one sign-in on one machine.
+CREATE TABLE families (
+  id         text COLLATE "C" PRIMARY KEY,
+  account    text NOT NULL,
+  client     text NOT NULL,
+  device     text NOT NULL,
+  generation bigint NOT NULL,
+  proven     bigint NOT NULL,
+  created_ms bigint NOT NULL,
+  rotated_ms bigint NOT NULL,
+  expires_ms bigint NOT NULL,
+  revoked_ms bigint NOT NULL,
+  why        text NOT NULL
+);
+
+CREATE INDEX families_by_account ON families (account);
+CREATE INDEX families_by_end ON families (expires_ms);
+
+-- Refresh tokens, spent ones included; spent_ms is when the generation after
+-- theirs was first given out, 0 for the newest.
+CREATE TABLE refresh_tokens (
+  hash       bytea PRIMARY KEY,
+  family     text COLLATE "C" NOT NULL,
+  generation bigint NOT NULL,
+  spent_ms   bigint NOT NULL
+);
+
+CREATE INDEX refresh_tokens_by_family ON refresh_tokens (family, spent_ms);
 
 -- One row a repo; repo 0 is the server itself, which has a chain and nothing
 -- else. Version 0 means that it was never written. The row is the repo's lock.
