@@ -17,21 +17,34 @@ import (
 // there is none: what is kept beside entries does not need any. An update of this
 // process waits for it at the row.
 func (s *Store) inRepo(ctx context.Context, repo api.Repo, run func(ctx context.Context, tx pgx.Tx, id int64) error) error {
-	id, err := s.repoOrNew(ctx, repo)
-	if err != nil {
-		return err
-	}
-	return s.commit(ctx, notice{repo: id, name: repo.String(), version: beside}, func(ctx context.Context, tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT FROM repos WHERE repo = $1 FOR NO KEY UPDATE", id); err != nil {
+	for range maxTries {
+		id, err := s.repoOrNew(ctx, repo)
+		if err != nil {
 			return err
 		}
-		return run(ctx, tx, id)
-	})
+		err = s.commit(ctx, notice{repo: id, name: repo.String(), version: beside}, func(ctx context.Context, tx pgx.Tx) error {
+			locked, err := tx.Exec(ctx, "SELECT FROM repos WHERE repo = $1 AND name = $2 FOR NO KEY UPDATE", id, repo.String())
+			if err != nil {
+				return err
+			}
+			if locked.RowsAffected() == 0 {
+				return errMoved
+			}
+			return run(ctx, tx, id)
+		})
+		if !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+	return errMoved
 }
+
+// errMoved says that a name was given to other data meanwhile: look again.
+var errMoved = errors.New("the repo's name stands for other data now")
 
 func (s *Store) repoOrNew(ctx context.Context, repo api.Repo) (id int64, err error) {
 	find := func(q querier) error {
-		id, err = repoID(ctx, q, repo)
+		id, err = namedID(ctx, q, repo)
 		return err
 	}
 	if err := s.read(ctx, find); !errors.Is(err, store.ErrNoRepo) {

@@ -120,6 +120,10 @@ func (u *update) ask(ctx context.Context, q querier, r *row) (c store.Change, se
 		return c, true, nil //nolint:nilerr // the caller answers with it
 	}
 	c.At = c.At.Truncate(time.Millisecond).UTC()
+	if err := c.Check(r.head); err != nil {
+		u.refusal = err
+		return c, true, nil //nolint:nilerr // likewise
+	}
 	return c, r.head.Next(c) == r.head, nil
 }
 
@@ -267,7 +271,8 @@ func (s *Store) refreshOrCreate(ctx context.Context, repo api.Repo) (*row, error
 
 // create makes the rows of a repo, unless they are there. Its two statements are
 // two transactions: the tables are apart where the database is distributed, and
-// a name without a row is completed by the next who comes.
+// a name without a row is completed by the next who comes. [store.ErrRenamed] for
+// a name that was given up.
 func (s *Store) create(ctx context.Context, repo api.Repo) error {
 	return retry(ctx, s.patience, func() error {
 		name := repo.String()
@@ -278,8 +283,13 @@ func (s *Store) create(ctx context.Context, repo api.Repo) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.pool.Exec(ctx, "INSERT INTO repos (repo, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", id, name)
-		return err
+		if _, err := s.pool.Exec(ctx, "INSERT INTO repos (repo, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", id, name); err != nil {
+			return err
+		}
+		if _, err := namedID(ctx, s.pool, repo); errors.Is(err, store.ErrNoRepo) {
+			return store.ErrRenamed
+		}
+		return nil
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,11 +15,6 @@ import (
 
 // applyStatement calls the function that does all of a change.
 const applyStatement = "SELECT teammemd_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)"
-
-var (
-	errNamesNone = errors.New("a change names no key")
-	errTwice     = errors.New("a change names a key twice")
-)
 
 // write is one change as the database gets it.
 type write struct {
@@ -35,8 +29,7 @@ type write struct {
 	revived  bool
 }
 
-// newWrite prepares a change on top of a row. It refuses what could be written
-// and never read again.
+// newWrite prepares a change, which keeps the contract, on top of a row.
 func newWrite(base *row, c store.Change) (*write, error) {
 	w := &write{base: base, in: c, bodies: make(map[api.Checksum]string, len(c.Puts))}
 	version := base.head.Version + 1
@@ -55,14 +48,6 @@ func newWrite(base *row, c store.Change) (*write, error) {
 		add(store.Version{Key: key, Op: store.OpRetire})
 	}
 	slices.SortFunc(w.versions, func(a, b store.Version) int { return a.Key.Compare(b.Key) })
-	for i, v := range w.versions {
-		if v.Key.IsZero() {
-			return nil, errNamesNone
-		}
-		if i > 0 && w.versions[i-1].Key == v.Key {
-			return nil, errTwice
-		}
-	}
 	var err error
 	if w.actor, err = newActor(base.id, c.Actor); err != nil {
 		return nil, err
