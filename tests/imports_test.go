@@ -49,6 +49,8 @@ var layout = map[string]rule{
 	"server/store":                        {may: []string{"api"}},
 	"server/store/storetest":              {may: []string{"api", "server/store"}, testOnly: true},
 	"server/store/sqlitestore/sqlitetest": {may: []string{"server/store", "server/store/sqlitestore"}, testOnly: true},
+	"server/store/pgstore":                {may: []string{"api", "server/store"}},
+	"server/store/pgstore/pgtest":         {testOnly: true},
 	"server/store/sqlitestore":            {may: []string{"api", "server/store", "internal/atomicfile"}},
 
 	"agents/claude": {may: []string{"api", "memory", "sync/remote", "sync/memdir", "internal/control"}},
@@ -81,6 +83,8 @@ var owners = map[string][]string{
 	"github.com/coreos/go-oidc":       {"server/auth/upstream"},
 	"github.com/fsnotify/fsnotify":    {"watcher"},
 	"github.com/go-git/go-git":        {"internal/gitrepo"},
+	"github.com/jackc/pgx":            {"server/store/pgstore", "server/store/pgstore/pgtest"},
+	"github.com/pressly/goose":        {"server/store/pgstore"},
 	"github.com/spf13/cobra":          {"cmd/teammemd"},
 	"github.com/zricethezav/gitleaks": {"scanner/rules", "tests/scanprecision"}, // the last measures it beside ours
 	"zombiezen.com/go/sqlite":         {"server/store/sqlitestore"},
