@@ -38,6 +38,7 @@ func (c *call) access(repo api.Repo) (api.Role, error) {
 	if role < api.Reader {
 		return api.NoRole, core.NotFound()
 	}
+	c.saw(repo)
 	return role, nil
 }
 
@@ -49,6 +50,17 @@ func (c *call) recheck() error {
 		c.grant = grant
 	}
 	return err
+}
+
+// chargeUpload counts the body of the request against the token's bytes, before
+// it is read. One that does not say how long it is counts as the longest; what is
+// too long is refused for that.
+func (c *call) chargeUpload() error {
+	size := c.r.ContentLength
+	if size < 0 || size > api.MaxBodyBytes {
+		size = api.MaxBodyBytes
+	}
+	return c.tokens.upload(c.grant.ID, int(size))
 }
 
 // charge counts the request against the token's rate.

@@ -28,7 +28,7 @@ func (c *call) events() error {
 	if err != nil {
 		return err
 	}
-	release, err := c.tokens.hold(c.grant.ID)
+	release, err := c.hold()
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *stream) flush() error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(s.limit)); err != nil {
 		return err
 	}
-	if _, err := s.c.w.Write(s.buf.Bytes()); err != nil {
+	if _, err := s.c.write(s.buf.Bytes()); err != nil {
 		return err
 	}
 	s.buf.Reset()

@@ -9,7 +9,7 @@ import (
 // await returns when the repo's state differs from the one that the client
 // knows, or with timedOut when the wait is over or the server is about to stop.
 func (c *call) await(q memoryQuery) (timedOut bool, err error) {
-	release, err := c.tokens.hold(c.grant.ID)
+	release, err := c.hold()
 	if err != nil {
 		return false, err
 	}

@@ -117,7 +117,7 @@ func (b *bodyWriter) Write(p []byte) (int, error) {
 		h["X-Content-Type-Options"] = noSniff
 		b.c.begin(http.StatusOK)
 	}
-	return b.c.w.Write(p)
+	return b.c.write(p)
 }
 
 // putMemory answers PUT of the team-memory door.
@@ -145,6 +145,9 @@ func (c *call) push(repo api.Repo, role api.Role) (core.Pushed, error) {
 		return core.Pushed{}, err
 	}
 	if err := c.charge(); err != nil {
+		return core.Pushed{}, err
+	}
+	if err := c.chargeUpload(); err != nil {
 		return core.Pushed{}, err
 	}
 	request, err := c.readPush()

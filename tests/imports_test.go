@@ -39,6 +39,7 @@ var layout = map[string]rule{
 	"server":                              {may: []string{"api", "server/core", "server/auth"}},
 	"server/core":                         {may: []string{"api", "server/store"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
+	"server/metrics":                      {may: []string{"api"}},
 	"server/store":                        {may: []string{"api"}},
 	"server/store/storetest":              {may: []string{"api", "server/store"}, testOnly: true},
 	"server/store/sqlitestore/sqlitetest": {may: []string{"server/store", "server/store/sqlitestore"}, testOnly: true},
@@ -73,6 +74,7 @@ var layout = map[string]rule{
 var owners = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"watcher"},
 	"github.com/go-git/go-git":        {"internal/gitrepo"},
+	"github.com/prometheus":           {"server/metrics"},
 	"github.com/spf13/cobra":          {"cmd/teammemd"},
 	"github.com/zricethezav/gitleaks": {"scanner/rules", "tests/scanprecision"}, // the last measures it beside ours
 	"zombiezen.com/go/sqlite":         {"server/store/sqlitestore"},
@@ -170,6 +172,9 @@ func TestForbiddenEdges(t *testing.T) {
 		{"sync/memdir/x.go", module + "/sync"},
 		{"sync/statedir/x.go", module + "/sync/memdir"},
 		{"server/x.go", module + "/server/store"},
+		{"server/x.go", module + "/server/metrics"},
+		{"server/core/x.go", "github.com/prometheus/client_golang/prometheus"},
+		{"server/metrics/x.go", module + "/server/core"},
 		{"server/x.go", module + "/server/store/sqlitestore"},
 		{"server/core/x.go", module + "/scanner"},
 		{"server/core/x.go", module + "/server/auth"},

@@ -38,7 +38,7 @@ func (a *app) runServer(ctx context.Context, flags *serverFlags) error {
 	}
 	log, setLevel := a.serverLog(c)
 	sc := scanner.New(scanner.Options{})
-	e, err := newEmbedded(ctx, c, sc, log)
+	e, err := newEmbedded(ctx, c, sc, log, a.accessLog())
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 // openServing opens the store in dir for the one process that serves it. Errors
-// are those of [explainStore].
-func openServing(ctx context.Context, dir string) (store.Backend, error) {
-	return openStore(ctx, sqlitestore.Options{Dir: dir, Serve: true})
+// are those of [explainStore]. meter may be nil.
+func openServing(ctx context.Context, dir string, meter store.Meter) (store.Backend, error) {
+	return openStore(ctx, sqlitestore.Options{Dir: dir, Serve: true, Meter: meter})
 }
 
 // openBeside opens the store in dir for its credentials, beside a server that

@@ -54,7 +54,9 @@ func TestServerDefaults(t *testing.T) {
 	}
 	want := config.Server{
 		Listen: "127.0.0.1:8787", Data: "/var/lib/teammemd", TrustedProxies: []string{}, LogLevel: "info", LogFormat: "auto",
-		Limits: config.Limits{MaxEntries: 20_000, RatePerSecond: 10_000, Burst: 50_000},
+		Limits: config.Limits{
+			MaxEntries: 20_000, RatePerSecond: 10_000, Burst: 50_000, Streams: 1_000, UploadBytesPerSecond: 16 << 20, UploadBurstBytes: 256 << 20,
+		},
 	}
 	if diff := cmp.Diff(want, got.Config); diff != "" {
 		t.Errorf("loaded (-want +got):\n%s", diff)

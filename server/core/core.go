@@ -48,6 +48,8 @@ type Options struct {
 	CacheBytes int
 	// Log gets one line per write that used an allowance. Default: discarded.
 	Log *slog.Logger
+	// Meter counts what happens. Default: nobody does.
+	Meter Meter
 	// Now is the clock. Default: [time.Now].
 	Now func() time.Time
 }
@@ -84,6 +86,9 @@ func New(o Options) (*Core, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Meter == nil {
+		o.Meter = unmetered{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
