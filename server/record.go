@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"time"
-
-	"github.com/teammem/teammemd/api"
 )
 
 // Meter is told what the HTTP side does, for whoever counts it. Its methods are
@@ -42,7 +40,7 @@ func newRequestID() string {
 func (c *call) record() {
 	took := time.Since(c.began)
 	c.o.Meter.Answered(c.routeName(), c.methodName(), c.status, took, c.long)
-	log, level := c.o.Access, slog.LevelInfo
+	log, level := c.o.AccessLog, slog.LevelInfo
 	if log == nil {
 		log, level = c.log, slog.LevelDebug
 	}
@@ -54,7 +52,7 @@ func (c *call) record() {
 // attributes are one line of the access log: nothing in it is text of the
 // client, but for the name of a repo that it may read.
 func (c *call) attributes(took time.Duration) []slog.Attr {
-	list := append(make([]slog.Attr, 0, 12),
+	list := append(make([]slog.Attr, 0, 11),
 		slog.String("request_id", c.id),
 		slog.String("method", c.methodName()),
 		slog.String("route", c.routeName()),
@@ -65,6 +63,9 @@ func (c *call) attributes(took time.Duration) []slog.Attr {
 	)
 	if c.grant.ID != "" {
 		list = append(list, slog.String("token", c.grant.ID))
+	}
+	if c.grant.User != "" {
+		list = append(list, slog.String("user", c.grant.User))
 	}
 	if !c.repo.IsZero() {
 		list = append(list, slog.String("repo", c.repo.String()))
@@ -116,6 +117,3 @@ func (c *call) write(p []byte) (int, error) {
 	c.sent += int64(n)
 	return n, err
 }
-
-// saw notes that the caller may read a repo: only then may its name be logged.
-func (c *call) saw(repo api.Repo) { c.repo = repo }

@@ -26,7 +26,7 @@ func accessWorld(t *testing.T, change func(*server.Options)) (*world, *lockedBuf
 	t.Helper()
 	access := &lockedBuffer{}
 	return newWorld(t, options{level: slog.LevelDebug, server: func(o *server.Options) {
-		o.Access = slog.New(slog.NewJSONHandler(access, nil))
+		o.AccessLog = slog.New(slog.NewJSONHandler(access, nil))
 		if change != nil {
 			change(o)
 		}

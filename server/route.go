@@ -68,7 +68,7 @@ type call struct {
 
 	began   time.Time
 	id      string   // of the request, in [api.HeaderRequest]
-	repo    api.Repo // that it is about, once the caller was found to be a reader of it
+	repo    api.Repo // that it is about, once the caller was found to be a reader of it: only then may it be logged
 	refused string   // error_code
 	long    bool     // the client wants to wait
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/auth/access"
 	"github.com/teammem/teammemd/server/core"
 )
 
@@ -35,6 +36,9 @@ type Options struct {
 	Core *core.Core
 	// Auth says who is calling. Required. Its Run must run beside the server's.
 	Auth *auth.Auth
+	// Access says what the caller may. Its Run must run beside the server's. Default:
+	// what service tokens say of themselves.
+	Access *access.Access
 	// Policy is what the configuration allows beyond roles.
 	Policy auth.Policy
 	// Version is the program's version, shown by [api.PathVersion].
@@ -62,8 +66,8 @@ type Options struct {
 	DrainDelay time.Duration
 	// DrainTime is how long requests in flight may take after that. Default: 10 s.
 	DrainTime time.Duration
-	// Access gets one line for each request. Default: Log, at debug.
-	Access *slog.Logger
+	// AccessLog gets one line for each request. Default: Log, at debug.
+	AccessLog *slog.Logger
 	// Meter counts what happens. Default: nobody does.
 	Meter Meter
 	// Log gets failures as errors. Default: discarded.
@@ -89,6 +93,9 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	if o.Core == nil || o.Auth == nil {
 		return nil, fmt.Errorf("%w: a server needs a core and an auth", api.ErrConfig)
+	}
+	if o.Access == nil {
+		o.Access = access.New(access.Options{})
 	}
 	if o.Rate <= 0 {
 		o.Rate = 10_000

@@ -125,7 +125,7 @@ func newLeaks(t *testing.T) *leaks {
 	t.Helper()
 	l := &leaks{t: t, all: plantEverywhere(t, 23), driven: make(map[string]bool), places: make(searched)}
 	l.server = &companion{machine: newMachine(t, "server")}
-	l.server.extra = []string{"GOTRACEBACK=all", "TEAMMEMD_SERVER_LOG_LEVEL=debug"}
+	l.server.extra = []string{"GOTRACEBACK=all", "TEAMMEMD_SERVER_LOG_LEVEL=debug", "TEAMMEMD_SERVER_ACCESS_LOG=true"}
 	l.server.data = filepath.Join(l.server.machine.home, "data")
 	l.server.up("127.0.0.1:0", "-v")
 	l.driven["server"] = true

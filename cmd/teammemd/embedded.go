@@ -200,7 +200,7 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 		UploadRate: rateOf(c.Limits.UploadBytesPerSecond), UploadBurst: c.Limits.UploadBurstBytes, Log: e.log,
 	}
 	if c.AccessLog {
-		o.Access = e.access
+		o.AccessLog = e.access
 	}
 	if e.metrics != nil {
 		o.Meter = e.metrics
