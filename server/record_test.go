@@ -186,7 +186,10 @@ type tally struct {
 	most    int
 }
 
-func newTally(t *testing.T) *tally { return &tally{t: t, counted: map[string]int{}} }
+func newTally(t *testing.T) *tally {
+	t.Helper()
+	return &tally{t: t, counted: map[string]int{}}
+}
 
 func (m *tally) count(what string) {
 	m.mu.Lock()
