@@ -310,6 +310,8 @@ func (l *leaks) driveServer() {
 	l.runIn(c, c.work(), "server token list", "--data", data)
 	l.runIn(c, c.work(), "server token revoke", "no-such-id", "--data", data)
 	l.runIn(c, c.work(), "server healthcheck", "--url", l.server.url)
+	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported"), "--data", data)
+	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported.tar"), "--format", "tar", "--data", data)
 }
 
 // checkDriven fails for a verb that was not driven: a new one belongs above.
