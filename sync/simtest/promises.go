@@ -60,11 +60,12 @@ func (w *World) findsBeside(d debt, without *inode) bool {
 }
 
 // shows reports whether a content is in the team directory, wherever that is, in
-// another file than the one to leave out.
+// another file than the one to leave out. A file in the midst of a save has what
+// it had, or half of what it will have, by chance alone.
 func (m *machine) shows(key api.Key, content text, without *inode) bool {
 	name := key.String()
 	for _, f := range []*inode{m.disk.shown[team][name], m.hidden[name]} {
-		if f != nil && f != without && f.text.sum == content.sum {
+		if f != nil && f != without && f.writers == 0 && f.text.sum == content.sum {
 			return true
 		}
 	}
