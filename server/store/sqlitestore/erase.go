@@ -17,17 +17,18 @@ func (s *Store) Erase(ctx context.Context, match func(api.Actor) bool, by api.Ac
 	if s.lock == nil {
 		return 0, fmt.Errorf("erasing a person: %w", errNotServing)
 	}
+	matching := func(_ actorID, a api.Actor) bool { return match(a) }
 	err = s.alone(ctx, func() error {
 		defer s.actors.forget()
 		_, err := s.commit(func() (err error) {
-			if erased, err = eraseActors(s.writer, match); err != nil {
+			if erased, err = eraseActors(s.writer, matching); err != nil {
 				return err
 			}
 			detail := fmt.Sprintf(`{"actors":%d}`, erased)
 			if err := s.record(serverRepo, store.Event{Action: store.ActionErase, Actor: by, At: at, Detail: detail}); err != nil {
 				return err
 			}
-			_, err = eraseActors(s.writer, match) // who erases themselves is entered by that row
+			_, err = eraseActors(s.writer, matching) // who erases themselves is entered by that row
 			return err
 		})
 		return err
@@ -44,17 +45,20 @@ type actorPlace struct {
 	id   actorID
 }
 
-func eraseActors(conn *sqlite.Conn, match func(api.Actor) bool) (int, error) {
+// eraseActors takes away the names of the actors that match and returns how many
+// did.
+func eraseActors(conn *sqlite.Conn, match func(actorID, api.Actor) bool) (int, error) {
 	var found []actorPlace
 	err := sqlitex.Execute(conn, "SELECT a.repo, a.id, "+actorColumns+" FROM actors a WHERE a.erased = 0", &sqlitex.ExecOptions{
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			if !match(scanActor(stmt, 2)) {
-				return nil
-			}
 			p := actorPlace{repo: stmt.ColumnInt64(0)}
-			err := columnBlob(stmt, 1, p.id[:])
-			found = append(found, p)
-			return err
+			if err := columnBlob(stmt, 1, p.id[:]); err != nil {
+				return err
+			}
+			if match(p.id, scanActor(stmt, 2)) {
+				found = append(found, p)
+			}
+			return nil
 		},
 	})
 	if err != nil {
