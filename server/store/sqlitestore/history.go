@@ -48,8 +48,8 @@ func loadBodies(conn *sqlite.Conn, repo int64, sums []api.Checksum, bodies map[a
 
 // ownVersionColumns are what scanVersion reads, and ownVersionWidth their number.
 const (
-	ownVersionColumns = "v.key, v.version, v.op, v.sum, v.bytes, v.at_ms, v.actor, v.rules, v.allowed, v.salt, v.redacted, v.pruned"
-	ownVersionWidth   = 12
+	ownVersionColumns = "v.key, v.version, v.op, v.sum, v.bytes, v.at_ms, v.actor, v.rules, v.allowed, v.salt, v.redacted, v.pruned, v.seal"
+	ownVersionWidth   = 13
 )
 
 // History returns versions, newest first.
@@ -61,7 +61,7 @@ func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit i
 	if limit <= 0 {
 		limit = -1 // SQLite's word for all
 	}
-	query := "SELECT " + ownVersionColumns + ", " + actorColumns + " FROM versions v LEFT JOIN actors a ON (a.repo, a.id) = (v.repo, v.actor) "
+	query := "SELECT " + ownVersionColumns + ", a.id, " + actorColumns + " FROM versions v LEFT JOIN actors a ON (a.repo, a.number) = (v.repo, v.actor) "
 	args := []any{id, limit}
 	if key.IsZero() {
 		query += "WHERE v.repo = ? ORDER BY v.version DESC, v.ordinal LIMIT ?"
@@ -72,7 +72,12 @@ func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit i
 	var versions []store.Version
 	err = s.read(ctx, query, args, func(stmt *sqlite.Stmt) error {
 		v, err := scanVersion(stmt)
-		v.Actor = scanActor(stmt, ownVersionWidth)
+		if err != nil {
+			return err
+		}
+		var actor actorID
+		err = columnBlob(stmt, ownVersionWidth, actor[:])
+		v.ActorID, v.Actor = actor.String(), scanActor(stmt, ownVersionWidth+1)
 		versions = append(versions, v)
 		return err
 	})
@@ -82,7 +87,8 @@ func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit i
 	return versions, nil
 }
 
-// scanVersion reads a version's own columns.
+// scanVersion reads a version's own columns; who is behind the actor's number is
+// for others to fill in.
 func scanVersion(stmt *sqlite.Stmt) (v store.Version, err error) {
 	if v.Redacted = stmt.ColumnInt(10) != 0; !v.Redacted {
 		if v.Key, err = columnKey(stmt, 0); err != nil {
@@ -91,8 +97,14 @@ func scanVersion(stmt *sqlite.Stmt) (v store.Version, err error) {
 	}
 	v.Version, v.Op, v.Bytes, v.At = uint64(stmt.ColumnInt64(1)), store.Op(stmt.ColumnText(2)), stmt.ColumnInt(4), columnTime(stmt, 5)
 	v.Rules, v.Allowed, v.Pruned = stmt.ColumnText(7), stmt.ColumnText(8), stmt.ColumnInt(11) != 0
-	var actor actorID
-	err = errors.Join(columnBlob(stmt, 3, v.Sum[:]), columnBlob(stmt, 6, actor[:]), columnBlob(stmt, 9, v.Salt[:]))
-	v.ActorID = actor.String()
-	return v, err
+	return v, errors.Join(columnBlob(stmt, 3, v.Sum[:]), columnBlob(stmt, 9, v.Salt[:]))
+}
+
+// scanSeal returns the seal of a version that was read: a redacted one has it
+// from before.
+func scanSeal(stmt *sqlite.Stmt, v *store.Version) (seal [32]byte, err error) {
+	if !v.Redacted {
+		return v.Seal(), nil
+	}
+	return seal, columnBlob(stmt, 12, seal[:])
 }

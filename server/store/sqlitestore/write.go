@@ -26,11 +26,11 @@ func (s *Store) writeChange(row *repoRow, next *store.Head, c store.Change) (*re
 			return nil, err
 		}
 	}
-	actor, err := s.actorID(id, c.Actor)
+	actor, err := s.actor(id, c.Actor)
 	if err != nil {
 		return nil, err
 	}
-	w := changeWriter{conn: s.writer, repo: id, version: int64(next.Version), at: c.At.UnixMilli(), actor: actor, rules: c.Rules}
+	w := changeWriter{conn: s.writer, repo: id, version: int64(next.Version), at: c.At.UnixMilli(), actor: actor.number, rules: c.Rules}
 	for _, p := range c.Puts {
 		w.put(p)
 		if _, dead := row.head.Tomb(p.Key); dead {
@@ -52,13 +52,13 @@ func (s *Store) writeChange(row *repoRow, next *store.Head, c store.Change) (*re
 }
 
 // seal adds the audit row of a change and moves the repo on.
-func (s *Store) seal(row *repoRow, id int64, actor actorID, next *store.Head, c store.Change, seals [][32]byte) (chain, error) {
+func (s *Store) seal(row *repoRow, id int64, actor actorRef, next *store.Head, c store.Change, seals [][32]byte) (chain, error) {
 	event := store.Event{Action: cmp.Or(c.Action, store.ActionWrite), Actor: c.Actor, At: c.At, Detail: c.Detail}
 	end := row.chain
 	for {
 		audit := nextRow(end, actor, event, next.Version, seals)
-		err := exec(s.writer, "UPDATE repos SET version = ?, modified_ms = ?, chain = ?, chain_hash = ? WHERE id = ? AND chain = ?",
-			int64(next.Version), c.At.UnixMilli(), int64(audit.Number), audit.Hash[:], id, int64(end.number))
+		err := exec(s.writer, "UPDATE repos SET version = ?, modified_ms = ?, chain = ? WHERE id = ? AND chain = ?",
+			int64(next.Version), c.At.UnixMilli(), int64(audit.Number), id, int64(end.number))
 		if err != nil {
 			return chain{}, err
 		}
@@ -95,7 +95,7 @@ func versionsOf(c store.Change, version uint64) []store.Version {
 type changeWriter struct {
 	conn              *sqlite.Conn
 	repo, version, at int64
-	actor             actorID
+	actor             int64
 	rules             string
 	err               error
 }
@@ -132,9 +132,9 @@ func (w *changeWriter) history(versions []store.Version) [][32]byte {
 		if v.Op == store.OpPut {
 			sum = v.Sum[:]
 		}
-		w.exec(`INSERT INTO versions (repo, version, ordinal, key, op, sum, bytes, at_ms, actor, rules, allowed, salt, seal)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			w.repo, w.version, i+1, v.Key.String(), string(v.Op), sum, v.Bytes, w.at, w.actor[:], v.Rules, v.Allowed, v.Salt[:], seals[i][:])
+		w.exec(`INSERT INTO versions (repo, version, ordinal, key, op, sum, bytes, at_ms, actor, rules, allowed, salt)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			w.repo, w.version, i+1, v.Key.String(), string(v.Op), sum, v.Bytes, w.at, w.actor, v.Rules, v.Allowed, v.Salt[:])
 	}
 	return seals
 }
@@ -150,25 +150,33 @@ func (w *changeWriter) redact(before *store.Head, sums []api.Checksum) {
 		w.exec("DELETE FROM bodies WHERE repo = ? AND sum = ?", w.repo, sum[:])
 	}
 	for _, v := range w.redacted() {
-		w.exec(`UPDATE versions SET key = NULL, sum = NULL, bytes = 0, allowed = '', salt = NULL, redacted = 1
-			WHERE repo = ? AND version = ? AND ordinal = ?`, w.repo, v.version, v.ordinal)
+		w.exec(`UPDATE versions SET key = NULL, sum = NULL, bytes = 0, allowed = '', salt = NULL, seal = ?, redacted = 1
+			WHERE repo = ? AND version = ? AND ordinal = ?`, v.seal[:], w.repo, v.version, v.ordinal)
 	}
 }
 
 // place is where a version is in its repo.
 type place struct{ version, ordinal int64 }
 
+// sealedPlace has the seal that stands for the version from now on.
+type sealedPlace struct {
+	place
+
+	seal [32]byte
+}
+
 // redacted returns the versions whose content is in the ledger.
-func (w *changeWriter) redacted() (found []place) {
+func (w *changeWriter) redacted() (found []sealedPlace) {
 	if w.err != nil {
 		return nil
 	}
-	w.err = sqlitex.Execute(w.conn, `SELECT version, ordinal FROM versions v
-		WHERE repo = ? AND sum IN (SELECT sum FROM redactions r WHERE r.repo = v.repo)`, &sqlitex.ExecOptions{
+	w.err = sqlitex.Execute(w.conn, "SELECT "+ownVersionColumns+`, v.ordinal FROM versions v
+		WHERE v.repo = ? AND v.sum IN (SELECT sum FROM redactions r WHERE r.repo = v.repo)`, &sqlitex.ExecOptions{
 		Args: []any{w.repo},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			found = append(found, place{stmt.ColumnInt64(0), stmt.ColumnInt64(1)})
-			return nil
+			v, err := scanVersion(stmt)
+			found = append(found, sealedPlace{place{int64(v.Version), stmt.ColumnInt64(ownVersionWidth)}, v.Seal()})
+			return err
 		},
 	})
 	return found
