@@ -106,7 +106,8 @@ func TestCheckFinds(t *testing.T) {
 		{"rules of another set", "UPDATE versions SET rules = 'x' WHERE repo = 2 AND version = 5", "does not fit into the chain"},
 		{"a lost version", "DELETE FROM versions WHERE repo = 2 AND version = 3", "audit row 3 does not fit into the chain"},
 		{"the last version lost", "DELETE FROM versions WHERE repo = 2 AND version = 9", "audit row 9 does not fit into the chain"},
-		{"a version out of nothing", "INSERT INTO versions SELECT repo, 10, ordinal, key, op, sum, bytes, at_ms, actor, rules, allowed, salt, seal, redacted, pruned FROM versions WHERE repo = 2 AND version = 9", "version 10 is not in the chain"},
+		{"a version out of nothing", "INSERT INTO versions SELECT repo, 10, ordinal, key, 9, op, sum, bytes, at_ms, actor, rules, allowed, salt, seal, redacted, pruned FROM versions WHERE repo = 2 AND version = 9", "version 10 is not in the chain"},
+		{"a thread that leads elsewhere", "UPDATE versions SET before = 0 WHERE repo = 2 AND version = 4", "does not lead to version 3"},
 		{"a redacted version that tells", "UPDATE versions SET bytes = 5 WHERE repo = 2 AND version = 2", "tells of its content"},
 		{"a shortened ledger", "DELETE FROM redactions WHERE repo = 2; UPDATE versions SET sum = x'00' WHERE repo = 2 AND version = 5", "damaged"},
 		{"a redaction that was not done", "INSERT INTO redactions SELECT repo, sum, 0 FROM entries WHERE repo = 2 AND key = 'd.md'", "content that was redacted"},
@@ -145,10 +146,9 @@ func TestCheckFinds(t *testing.T) {
 func TestCheckFindsATornPage(t *testing.T) {
 	dir := t.TempDir()
 	richStore(t, dir)
-	root := rawDatabase(t, dir, "SELECT rootpage FROM sqlite_schema WHERE name = 'versions_by_key'")[0]
 	// The index says other than its table.
-	rawDatabase(t, dir, "PRAGMA writable_schema = ON",
-		"UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'actors_by_names') WHERE name = 'versions_by_key' AND rootpage = "+root)
+	rawDatabase(t, dir, "PRAGMA writable_schema = ON", `UPDATE sqlite_schema SET rootpage =
+		(SELECT rootpage FROM sqlite_schema WHERE name = 'former_names_by_repo') WHERE name = 'repos_by_identity'`)
 	found := problems(t, dir)
 	if len(found) == 0 || !strings.Contains(found[0].What, "engine") {
 		t.Errorf("found %+v", found)

@@ -31,7 +31,7 @@ func (r *checkedRepo) checkVersions(conn *sqlite.Conn) (*past, error) {
 	if err := r.loadLedger(conn, p); err != nil {
 		return nil, err
 	}
-	return p, sqlitex.Execute(conn, "SELECT "+ownVersionColumns+", v.ordinal FROM versions v WHERE v.repo = ? ORDER BY v.version, v.ordinal", &sqlitex.ExecOptions{
+	return p, sqlitex.Execute(conn, "SELECT "+ownVersionColumns+", v.ordinal, v.before FROM versions v WHERE v.repo = ? ORDER BY v.version, v.ordinal", &sqlitex.ExecOptions{
 		Args: []any{r.id},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			v, err := scanVersion(stmt)
@@ -47,6 +47,9 @@ func (r *checkedRepo) checkVersions(conn *sqlite.Conn) (*past, error) {
 			c.seals = append(c.seals, seal)
 			if stmt.ColumnInt(ownVersionWidth) != len(c.seals) {
 				r.problem(v.Key, "version %d: its ordinals have a gap", v.Version)
+			}
+			if before := p.newest[v.Key].Version; uint64(stmt.ColumnInt64(ownVersionWidth+1)) != before {
+				r.problem(v.Key, "version %d does not lead to version %d of its key", v.Version, before)
 			}
 			r.checkVersion(&v, p)
 			return nil

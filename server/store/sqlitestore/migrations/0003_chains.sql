@@ -54,13 +54,16 @@ CREATE TABLE audit (
 ) WITHOUT ROWID, STRICT;
 
 -- History: append only, but for redaction and pruning. ordinal counts the keys of
--- one change in their order. sum is NULL for a retirement; key, sum and salt are
--- NULL for a redacted version, which has a seal instead.
+-- one change in their order. before is the version in which the key was changed
+-- before, 0 for none: entries and tombs are where these threads begin. sum is NULL
+-- for a retirement; key, sum and salt are NULL for a redacted version, which has a
+-- seal instead and is in no thread.
 CREATE TABLE history (
   repo     INTEGER NOT NULL,
   version  INTEGER NOT NULL,
   ordinal  INTEGER NOT NULL,
   key      TEXT,
+  before   INTEGER NOT NULL,
   op       TEXT NOT NULL,
   sum      BLOB,
   bytes    INTEGER NOT NULL,
@@ -76,14 +79,13 @@ CREATE TABLE history (
 ) WITHOUT ROWID, STRICT;
 
 -- The chains of what is there already are made after this script.
-INSERT INTO history (repo, version, ordinal, key, op, sum, bytes, at_ms, actor, rules, allowed, salt)
+INSERT INTO history (repo, version, ordinal, key, before, op, sum, bytes, at_ms, actor, rules, allowed, salt)
   SELECT v.repo, v.version, row_number() OVER (PARTITION BY v.repo, v.version ORDER BY v.key),
-    v.key, v.op, v.sum, v.bytes, v.at_ms, a.number, v.rules, v.allowed, randomblob(16)
+    v.key, coalesce(lag(v.version) OVER (PARTITION BY v.repo, v.key ORDER BY v.version), 0), v.op, v.sum, v.bytes, v.at_ms, a.number, v.rules, v.allowed, randomblob(16)
   FROM versions v JOIN actors a USING (repo, person, token, device, agent, session)
   WHERE a.account = '' AND a.erased = 0;
 DROP TABLE versions;
 ALTER TABLE history RENAME TO versions;
-CREATE INDEX versions_by_key ON versions (repo, key, version) WHERE key IS NOT NULL;
 
 -- Policies name repos by number and actors by pseudonym.
 INSERT INTO actors (repo, number, id, token, account, person, device, agent, session)
