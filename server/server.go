@@ -78,6 +78,7 @@ type Server struct {
 	cross  *http.CrossOriginProtection
 	tokens *tokenLimits
 	joins  *addressLimits
+	hooks  *addressLimits // of messages with a wrong signature
 
 	drain    sync.Once
 	draining chan struct{} // closed when a stop was asked
@@ -114,6 +115,7 @@ func New(o Options) (*Server, error) {
 		cross:    http.NewCrossOriginProtection(),
 		tokens:   newTokenLimits(o.Rate, o.Burst, o.MaxStreams),
 		joins:    newAddressLimits(o.TrustedProxies),
+		hooks:    newAddressLimits(o.TrustedProxies),
 		draining: make(chan struct{}),
 	}
 	s.routes = s.table()
