@@ -53,9 +53,26 @@ const (
 	PathWebhookGitea  = "/api/v1/webhooks/gitea"
 
 	PathVersion = "/version"
-	PathLive    = "/livez"
-	PathReady   = "/readyz"
+	// PathSignInMetadata names those below that clients of the authorization server
+	// need.
+	PathSignInMetadata = "/.well-known/oauth-authorization-server"
+	PathAuthorize      = "/oauth/authorize"
+	PathToken          = "/oauth/token"
+	PathDeviceCode     = "/oauth/device_authorization"
+	PathRevoke         = "/oauth/revoke"
+	PathIntrospect     = "/oauth/introspect"
+	PathDevice         = "/device" // where people type the code of a device
+	PathSignIn         = "/oauth/sign-in"
+	PathSignOut        = "/oauth/sign-out"
+	PathForgeCallback  = "/oauth/callback/forge"
+	PathOIDCCallback   = "/oauth/callback/oidc"
+
+	PathLive  = "/livez"
+	PathReady = "/readyz"
 )
+
+// ClientCLI is the client id of the command line: public, without a secret.
+const ClientCLI = "teammemd-cli"
 
 // Headers of our additions to the protocol.
 const (

@@ -37,15 +37,28 @@ func (s *Server) table() map[string]route {
 		api.PathScanPolicy: {costs: true, methods: methods{
 			http.MethodGet: (*call).scanPolicy, http.MethodPut: (*call).allowRule, http.MethodDelete: (*call).endAllow,
 		}},
-		api.PathScanMarks:     {costs: true, methods: methods{http.MethodGet: (*call).scanMarks}},
-		api.PathWhoAmI:        {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
-		api.PathJoin:          {public: true, methods: methods{http.MethodPost: (*call).join}},
+		api.PathScanMarks: {costs: true, methods: methods{http.MethodGet: (*call).scanMarks}},
+		api.PathWhoAmI:    {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
+		api.PathJoin:      {public: true, methods: methods{http.MethodPost: (*call).join}},
+		api.PathVersion:   {public: true, methods: methods{http.MethodGet: (*call).version}},
+		api.PathLive:      {public: true, methods: methods{http.MethodGet: (*call).live}},
+		api.PathReady:     {public: true, methods: methods{http.MethodGet: (*call).ready}},
+
 		api.PathWebhookGitHub: {public: true, methods: methods{http.MethodPost: (*call).webhook}},
 		api.PathWebhookGitLab: {public: true, methods: methods{http.MethodPost: (*call).webhook}},
 		api.PathWebhookGitea:  {public: true, methods: methods{http.MethodPost: (*call).webhook}},
-		api.PathVersion:       {public: true, methods: methods{http.MethodGet: (*call).version}},
-		api.PathLive:          {public: true, methods: methods{http.MethodGet: (*call).live}},
-		api.PathReady:         {public: true, methods: methods{http.MethodGet: (*call).ready}},
+
+		api.PathSignInMetadata: {public: true, methods: methods{http.MethodGet: (*call).signIn}},
+		api.PathDeviceCode:     {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathToken:          {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathRevoke:         {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathIntrospect:     {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathAuthorize:      {public: true, methods: methods{http.MethodGet: (*call).signIn, http.MethodPost: (*call).signIn}},
+		api.PathDevice:         {public: true, methods: methods{http.MethodGet: (*call).signIn, http.MethodPost: (*call).signIn}},
+		api.PathSignIn:         {public: true, methods: methods{http.MethodGet: (*call).signIn, http.MethodPost: (*call).signIn}},
+		api.PathSignOut:        {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathForgeCallback:  {public: true, methods: methods{http.MethodGet: (*call).signIn}},
+		api.PathOIDCCallback:   {public: true, methods: methods{http.MethodGet: (*call).signIn}},
 	}
 	for path, r := range routes {
 		var allowed []string

@@ -41,6 +41,8 @@ type Options struct {
 	Access *access.Access
 	// Policy is what the configuration allows beyond roles.
 	Policy auth.Policy
+	// SignIn answers the paths of signing in; nil: there are none.
+	SignIn http.Handler
 	// Version is the program's version, shown by [api.PathVersion].
 	Version string
 	// TLS, when set, makes [Server.Run] speak TLS on its listener.

@@ -39,6 +39,8 @@ var layout = map[string]rule{
 	"server":                              {may: []string{"api", "server/core", "server/auth", "server/auth/access"}},
 	"server/core":                         {may: []string{"api", "server/store"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
+	"server/auth/oauth":                   {may: []string{"api", "server/auth", "server/auth/upstream", "server/store"}},
+	"server/auth/upstream":                {may: []string{"server/store", "internal/atomicfile"}},
 	"server/auth/access":                  {may: []string{"api", "server/auth", "server/auth/forge", "server/store"}},
 	"server/auth/access/accesstest":       {may: []string{"api", "server/auth/access", "server/store"}, testOnly: true},
 	"server/auth/forge":                   {may: []string{"api"}},
@@ -75,6 +77,7 @@ var layout = map[string]rule{
 // owners lists libraries that stand behind an interface of ours: their paths,
 // and the only directories whose production files may import them.
 var owners = map[string][]string{
+	"github.com/coreos/go-oidc":       {"server/auth/upstream"},
 	"github.com/fsnotify/fsnotify":    {"watcher"},
 	"github.com/go-git/go-git":        {"internal/gitrepo"},
 	"github.com/spf13/cobra":          {"cmd/teammemd"},

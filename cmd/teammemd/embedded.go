@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/server"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/auth/access"
+	"github.com/teammem/teammemd/server/auth/upstream"
 	"github.com/teammem/teammemd/server/core"
 )
 
@@ -26,14 +29,18 @@ import (
 // one that `up` brings along. It listens from the moment it is made, and answers
 // while Run runs.
 type embedded struct {
-	log   *slog.Logger
-	core  *core.Core
-	auth  *auth.Auth
-	front *front
-	cert  *certificate // nil without TLS
-	first *server.Server
-	rules *rulesName
-	close func() error // of the store, once
+	log    *slog.Logger
+	core   *core.Core
+	auth   *auth.Auth
+	people *people
+	access *access.Access
+	policy *access.PolicyFile              // nil for none
+	tokens atomic.Pointer[upstream.Tokens] // of the forge, nil for none
+	front  *front
+	cert   *certificate // nil without TLS
+	first  *server.Server
+	rules  *rulesName
+	close  func() error // of the store, once
 
 	config config.Server // in effect; Reload's alone once Run runs
 }
@@ -73,7 +80,13 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 		}
 		return nil
 	})
-	e.auth = auth.New(backend, auth.Options{Log: log})
+	if e.people, err = newPeople(backend, c, log); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
+	if err := e.newAccess(c, backend); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	e.core, err = core.New(core.Options{
 		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	})
@@ -124,6 +137,7 @@ func (e *embedded) URL() string {
 func (e *embedded) Run(ctx context.Context) error {
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.auth.Run(gctx) })
+	group.Go(func() error { return e.access.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { e.rescan(gctx); return nil })
 	return errors.Join(group.Wait(), e.Close())
@@ -164,8 +178,12 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	signIn, err := e.signIn(c, proxies)
+	if err != nil {
+		return nil, err
+	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Policy: policy, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Access: e.access, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits), Burst: c.Limits.Burst, Log: e.log,
 	}
 	return server.New(o)

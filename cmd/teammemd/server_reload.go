@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -21,6 +22,9 @@ func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []strin
 	if err := checkExposure(c); err != nil {
 		return nil, err
 	}
+	if err := checkPolicy(c); err != nil {
+		return nil, err
+	}
 	next, err := e.server(c)
 	if err != nil {
 		return nil, err
@@ -36,6 +40,14 @@ func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []strin
 		if err := e.front.swap(ctx, next); err != nil {
 			return nil, err
 		}
+	}
+	if e.policy != nil {
+		if err := e.policy.Reload(); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.lendTokens(c); err != nil {
+		return nil, err
 	}
 	e.config = c
 	return waiting, nil
@@ -62,6 +74,19 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	if keep("log_format", old.LogFormat != c.LogFormat) {
 		c.LogFormat = old.LogFormat
 	}
+	if keep("sign_in.key_file", old.SignIn.KeyFile != c.SignIn.KeyFile) {
+		c.SignIn.KeyFile = old.SignIn.KeyFile
+	}
+	if keep("sign_in.forge.kind", old.SignIn.Forge.Kind == "" && c.SignIn.Forge.Kind != "") {
+		c.SignIn.Forge = old.SignIn.Forge
+	}
+	forge, kept := c.SignIn.Forge, old.SignIn.Forge
+	if keep("sign_in.forge.url", kept.Kind != "" && (forge.Kind != kept.Kind || forge.URL != kept.URL)) {
+		c.SignIn.Forge = kept
+	}
+	if keep("access", old.Access != c.Access) {
+		c.Access = old.Access
+	}
 	if keep("limits.max_entries", old.Limits.MaxEntries != c.Limits.MaxEntries) {
 		c.Limits.MaxEntries = old.Limits.MaxEntries
 	}
@@ -73,11 +98,20 @@ type settings struct {
 	proxies     string
 	retire      bool
 	rate, burst int
+	signIn      string
 }
 
 func served(c config.Server) settings {
 	proxies := slices.Sorted(slices.Values(c.TrustedProxies))
-	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.Limits.RatePerSecond, c.Limits.Burst}
+	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.Limits.RatePerSecond, c.Limits.Burst, signInText(c.SignIn)}
+}
+
+// signInText differs where signing in does, also by a secret in its file. It is
+// compared, and never leaves this function's callers.
+func signInText(s config.SignIn) string {
+	forge, _ := s.Forge.Secret() // one that cannot be read fails elsewhere
+	oidc, _ := s.OIDC.Secret()
+	return fmt.Sprintf("%q", []any{s, forge, oidc})
 }
 
 // reloadOnHangup reads the configuration again at each SIGHUP until ctx ends. A

@@ -44,6 +44,8 @@ type Server struct {
 	Limits Limits `toml:"limits"`
 	// Access says where it is looked up what signed-in people may.
 	Access Access `toml:"access"`
+	// SignIn says how people sign in.
+	SignIn SignIn `toml:"sign_in"`
 }
 
 // Limits bound what one client can ask for.
@@ -66,6 +68,7 @@ func serverDefaults() *Server {
 		LogFormat:      "auto",
 		Limits:         Limits{MaxEntries: api.MaxEntries, RatePerSecond: 10_000, Burst: 50_000},
 		Access:         accessDefaults(),
+		SignIn:         signInDefaults(),
 	}
 }
 
@@ -118,6 +121,7 @@ func (s Server) faults() []fault {
 		bad("limits.burst", "it must be at least 1")
 	}
 	out = append(out, s.Access.faults()...)
+	out = append(out, s.SignIn.faults()...)
 	return append(out, logFaults(s.LogLevel, s.LogFormat)...)
 }
 

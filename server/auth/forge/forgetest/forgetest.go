@@ -23,7 +23,7 @@ import (
 // Forge is one stand-in. Its methods may be called from any goroutine.
 type Forge struct {
 	// URL is where it answers.
-	URL string
+	URL  string
 	tb   testing.TB
 	k    string
 	away string // a URL of another host, where no token may come
