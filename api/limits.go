@@ -42,17 +42,13 @@ const (
 	PathHistory    = "/api/v1/history"
 	PathContent    = "/api/v1/content"
 	PathRestore    = "/api/v1/restore"
+	PathSearch     = "/api/v1/search"
 	PathJoin       = "/api/v1/join"
 	PathJoinCodes  = "/api/v1/join-codes"
 	PathScanPolicy = "/api/v1/scan-policy"
 	PathScanMarks  = "/api/v1/scan-marks"
 	PathWhoAmI     = "/api/v1/whoami"
-	// What a forge sends by itself; the last segment is its kind.
-	PathWebhookGitHub = "/api/v1/webhooks/github"
-	PathWebhookGitLab = "/api/v1/webhooks/gitlab"
-	PathWebhookGitea  = "/api/v1/webhooks/gitea"
-
-	PathVersion = "/version"
+	PathVersion    = "/version"
 	// PathSignInMetadata names those below that clients of the authorization server
 	// need.
 	PathSignInMetadata = "/.well-known/oauth-authorization-server"
@@ -69,6 +65,10 @@ const (
 
 	PathLive  = "/livez"
 	PathReady = "/readyz"
+	// What a forge sends by itself; the last segment is its kind.
+	PathWebhookGitHub = "/api/v1/webhooks/github"
+	PathWebhookGitLab = "/api/v1/webhooks/gitlab"
+	PathWebhookGitea  = "/api/v1/webhooks/gitea"
 )
 
 // ClientCLI is the client id of the command line: public, without a secret.

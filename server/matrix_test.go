@@ -76,6 +76,8 @@ var matrixRows = []matrixRow{
 	{name: "scan policy", method: "GET", path: api.PathScanPolicy, make: matrixQuery(""), own: byRole{200, 200, 200, 200}},
 	{name: "allow a rule", method: "PUT", path: api.PathScanPolicy, make: matrixBody(`{"repo":"REPO","rule":"r","reason":"x"}`), own: byRole{403, 403, 200, 200}},
 	{name: "end what is not there", method: "DELETE", path: api.PathScanPolicy, make: matrixQuery("&id=none"), own: byRole{403, 403, 404, 404}},
+	{name: "search", method: "GET", path: api.PathSearch, make: matrixQuery("&q=1"), own: byRole{200, 200, 200, 200}},
+	{name: "a bad search", method: "GET", path: api.PathSearch, make: matrixQuery("&q="), own: byRole{400, 400, 400, 400}},
 	{name: "marks", method: "GET", path: api.PathScanMarks, make: matrixQuery(""), own: byRole{403, 403, 200, 200}},
 	{name: "join code", method: "POST", path: api.PathJoinCodes, make: matrixBody(`{"repo":"REPO"}`), own: byRole{403, 403, 200, 200}},
 

@@ -12,7 +12,7 @@ import (
 // [api.PathVersion] lists them.
 var Features = []string{
 	"allowed", "content", "delta", "epoch", "events", "expect", "gzip", "history", "join", "keys", "redacted", "restore",
-	"scan-marks", "scan-policy", "tombstones", "wait",
+	"scan-marks", "scan-policy", "search", "tombstones", "wait",
 }
 
 // FeatureSignIn is the feature of a server at which people sign in.

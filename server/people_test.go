@@ -15,9 +15,9 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server"
 	"github.com/teammem/teammemd/server/auth/access"
-	"github.com/teammem/teammemd/server/auth/oauth"
 	"github.com/teammem/teammemd/server/auth/forge"
 	"github.com/teammem/teammemd/server/auth/forge/forgetest"
+	"github.com/teammem/teammemd/server/auth/oauth"
 	"github.com/teammem/teammemd/server/store"
 )
 

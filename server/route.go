@@ -33,6 +33,7 @@ func (s *Server) table() map[string]route {
 		api.PathHistory:    {costs: true, methods: methods{http.MethodGet: (*call).history}},
 		api.PathContent:    {costs: true, methods: methods{http.MethodGet: (*call).content}},
 		api.PathRestore:    {costs: true, methods: methods{http.MethodPost: (*call).restore}},
+		api.PathSearch:     {costs: true, methods: methods{http.MethodGet: (*call).search}},
 		api.PathJoinCodes:  {costs: true, methods: methods{http.MethodPost: (*call).newJoinCode}},
 		api.PathScanPolicy: {costs: true, methods: methods{
 			http.MethodGet: (*call).scanPolicy, http.MethodPut: (*call).allowRule, http.MethodDelete: (*call).endAllow,

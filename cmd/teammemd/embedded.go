@@ -23,6 +23,7 @@ import (
 	"github.com/teammem/teammemd/server/auth/access"
 	"github.com/teammem/teammemd/server/auth/upstream"
 	"github.com/teammem/teammemd/server/core"
+	"github.com/teammem/teammemd/server/store"
 )
 
 // embedded is a whole server in this process: the one behind `server`, and the
@@ -40,6 +41,7 @@ type embedded struct {
 	cert   *certificate // nil without TLS
 	first  *server.Server
 	rules  *rulesName
+	feed   store.Feed   // nil where one process alone serves the store
 	close  func() error // of the store, once
 
 	config config.Server // in effect; Reload's alone once Run runs
@@ -70,19 +72,20 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 		e.cert = &certificate{}
 		e.cert.current.Store(pair)
 	}
-	backend, err := openServing(ctx, c.Data)
+	backend, err := openServing(ctx, c, log)
 	if err != nil {
 		return nil, err
 	}
 	e.close = sync.OnceValue(func() error {
 		if err := backend.Close(); err != nil {
-			return fmt.Errorf("closing the store in %q: %w", c.Data, err)
+			return fmt.Errorf("closing the store in %q: %w", storeName(c), err)
 		}
 		return nil
 	})
 	if e.people, err = newPeople(backend, c, log); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	e.feed, _ = backend.(store.Feed)
 	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
 	if err := e.newAccess(c, backend); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -140,6 +143,9 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.access.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { e.rescan(gctx); return nil })
+	if e.feed != nil {
+		group.Go(func() error { return e.core.Follow(gctx, e.feed) })
+	}
 	return errors.Join(group.Wait(), e.Close())
 }
 

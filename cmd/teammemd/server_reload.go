@@ -68,6 +68,9 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	if keep("data", old.Data != c.Data) {
 		c.Data = old.Data
 	}
+	if keep("database.url", old.Database.URL != c.Database.URL) {
+		c.Database.URL = old.Database.URL
+	}
 	if keep("tls_cert", (old.TLSCert == "") != (c.TLSCert == "")) {
 		c.TLSCert, c.TLSKey = old.TLSCert, old.TLSKey
 	}
