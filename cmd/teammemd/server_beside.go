@@ -28,7 +28,9 @@ func (a *app) withStore(ctx context.Context, flags *serverFlags, use func(store.
 // withStoreAlone is withStore for what changes the store: no server may run on
 // it.
 func (a *app) withStoreAlone(ctx context.Context, flags *serverFlags, use func(store.Backend) error) error {
-	return a.withBackend(flags, use, func(c config.Server) (store.Backend, error) { return openServing(ctx, c, a.logger(slog.LevelWarn, false), nil) })
+	return a.withBackend(flags, use, func(c config.Server) (store.Backend, error) {
+		return openServing(ctx, c, a.logger(slog.LevelWarn, false), nil)
+	})
 }
 
 func (a *app) withBackend(flags *serverFlags, use func(store.Backend) error, open func(config.Server) (store.Backend, error)) error {
