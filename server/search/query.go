@@ -15,7 +15,7 @@ const (
 	// maxClauses bounds the words, phrases and patterns of a query, and maxSlots
 	// the words in all of them together.
 	maxClauses = 32
-	maxSlots   = 128
+	maxSlots   = 64
 	// maxGlob is the longest pattern of keys, in bytes.
 	maxGlob = 200
 )
