@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -145,9 +146,7 @@ func (c *Core) contentsOf(ctx context.Context, head *store.Head, items []search.
 		if err != nil {
 			return nil, storeError("reading contents", err)
 		}
-		for sum, body := range bodies {
-			contents[sum] = body
-		}
+		maps.Copy(contents, bodies)
 	}
 	return contents, nil
 }

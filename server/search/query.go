@@ -140,7 +140,7 @@ func tooMany() error {
 func (q *Query) add(c clause, negative bool) error {
 	slots := 0
 	for _, s := range c.any {
-		slots += len(s)
+		slots = max(slots, len(s))
 	}
 	if slots == 0 {
 		return nil

@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func BenchmarkWorst(b *testing.B) {
 		for name, text := range shapes {
 			e := entries{}
 			for i := range 4 {
-				e[fmt.Sprintf("a/b/%d.md", i)] = text + fmt.Sprint(i)
+				e[fmt.Sprintf("a/b/%d.md", i)] = text + strconv.Itoa(i)
 			}
 			began := time.Now()
 			x := build(b, e)
