@@ -60,13 +60,10 @@ func (c *Core) index(ctx context.Context, repo api.Repo) (*indexed, error) {
 		}
 		// Twice: an index under way when the head was read may be of one before it.
 		for range 2 {
-			made, under := c.searches.get(head)
-			if made != nil {
+			if made := c.searches.get(head); made != nil {
 				return made, nil
 			}
-			if under == nil {
-				under = c.makeIndex(ctx, repo)
-			}
+			under := c.makeIndex(ctx, repo)
 			select {
 			case <-under.done:
 			case <-ctx.Done():

@@ -260,7 +260,7 @@ func TestSearchForgetsRedacted(t *testing.T) {
 // for it is searched by the beginnings of its entries.
 func TestSearchMemory(t *testing.T) {
 	t.Parallel()
-	const budget = 600_000
+	const budget = 200_000
 	c := newCore(t, core.Options{SearchBytes: budget})
 	for i := range 10 {
 		repo := repoOf(t, fmt.Sprintf("a/r%d", i))
@@ -332,4 +332,15 @@ func key(t fataler, s string) api.Key {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// TestIndexIsMadeOnce: whoever comes while an index is made waits for it.
+func TestIndexIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	c := newCore(t, core.Options{})
+	for range 2 { // the end of one lets the next begin
+		if first, second, same := core.BeginTwice(c, repoOf(t, "a/b")); !first || second || !same {
+			t.Errorf("the first makes it: %v, the second as well: %v, both wait for the same: %v", first, second, same)
+		}
+	}
 }
