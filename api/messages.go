@@ -194,8 +194,13 @@ type JoinCodeAnswer struct {
 type WhoAmI struct {
 	Name      string    `json:"name"`
 	Repos     string    `json:"repos"` // the grant's pattern
-	Role      Role      `json:"role"`
+	Role      Role      `json:"role"`  // "none" for a person: it differs by repo
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// User is the id of the account of a person who signed in, Login what Issuer
+	// calls them; left out for a service token.
+	User   string `json:"user,omitempty"`
+	Login  string `json:"login,omitempty"`
+	Issuer string `json:"issuer,omitempty"`
 }
 
 // ServerVersion is the 200 of [PathVersion]: clients test Features, they never

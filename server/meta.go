@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/teammem/teammemd/api"
 )
@@ -14,13 +15,20 @@ var Features = []string{
 	"scan-marks", "scan-policy", "search", "tombstones", "wait",
 }
 
+// FeatureSignIn is the feature of a server at which people sign in.
+const FeatureSignIn = "sign-in"
+
 func (c *call) whoAmI() error {
 	c.w.Header()["Cache-Control"] = private
 	return c.sendJSON(http.StatusOK, c.grant.WhoAmI())
 }
 
 func (c *call) version() error {
-	return c.sendJSON(http.StatusOK, api.ServerVersion{Name: "teammemd", Version: c.o.Version, Protocol: 1, Features: Features})
+	features := Features
+	if c.o.SignIn != nil {
+		features = slices.Sorted(slices.Values(append(slices.Clone(features), FeatureSignIn)))
+	}
+	return c.sendJSON(http.StatusOK, api.ServerVersion{Name: "teammemd", Version: c.o.Version, Protocol: 1, Features: features})
 }
 
 // health is the answer of the probes.

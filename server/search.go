@@ -14,7 +14,7 @@ const (
 
 // search answers which live entries of a repo a query finds.
 func (c *call) search() error {
-	values, repo, _, err := c.aboutRepo()
+	values, at, err := c.aboutRepo()
 	if err != nil {
 		return err
 	}
@@ -36,10 +36,11 @@ func (c *call) search() error {
 	if offset > maxOffset {
 		return api.Errorf(api.ErrBadRequest, "the parameter offset is at most %d: ask more narrowly", maxOffset)
 	}
-	answer, err := c.core.Search(c.r.Context(), repo, query, int(min(limit, maxFound)), int(offset))
+	answer, err := c.core.Search(c.r.Context(), at.repo, query, int(min(limit, maxFound)), int(offset))
 	if err != nil {
 		return err
 	}
+	answer.Repo = at.asked
 	c.w.Header()["Cache-Control"] = private
 	return c.sendJSON(http.StatusOK, answer)
 }

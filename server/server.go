@@ -14,6 +14,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/auth/access"
 	"github.com/teammem/teammemd/server/core"
 )
 
@@ -35,8 +36,13 @@ type Options struct {
 	Core *core.Core
 	// Auth says who is calling. Required. Its Run must run beside the server's.
 	Auth *auth.Auth
+	// Access says what the caller may. Its Run must run beside the server's. Default:
+	// what service tokens say of themselves.
+	Access *access.Access
 	// Policy is what the configuration allows beyond roles.
 	Policy auth.Policy
+	// SignIn answers the paths of signing in; nil: there are none.
+	SignIn http.Handler
 	// Version is the program's version, shown by [api.PathVersion].
 	Version string
 	// TLS, when set, makes [Server.Run] speak TLS on its listener.
@@ -72,6 +78,7 @@ type Server struct {
 	cross  *http.CrossOriginProtection
 	tokens *tokenLimits
 	joins  *addressLimits
+	hooks  *addressLimits // of messages with a wrong signature
 
 	drain    sync.Once
 	draining chan struct{} // closed when a stop was asked
@@ -81,6 +88,9 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	if o.Core == nil || o.Auth == nil {
 		return nil, fmt.Errorf("%w: a server needs a core and an auth", api.ErrConfig)
+	}
+	if o.Access == nil {
+		o.Access = access.New(access.Options{})
 	}
 	if o.Rate <= 0 {
 		o.Rate = 10_000
@@ -105,6 +115,7 @@ func New(o Options) (*Server, error) {
 		cross:    http.NewCrossOriginProtection(),
 		tokens:   newTokenLimits(o.Rate, o.Burst, o.MaxStreams),
 		joins:    newAddressLimits(o.TrustedProxies),
+		hooks:    newAddressLimits(o.TrustedProxies),
 		draining: make(chan struct{}),
 	}
 	s.routes = s.table()

@@ -36,13 +36,21 @@ var layout = map[string]rule{
 	"sync/statedir": {may: []string{"api", "internal/atomicfile", "internal/planted"}},
 	"sync/simtest":  {may: []string{"api", "sync", "internal/planted"}, testOnly: true, never: []string{"os", "net/http"}},
 
-	"server":                              {may: []string{"api", "server/core", "server/auth"}},
+	"server":                              {may: []string{"api", "server/core", "server/auth", "server/auth/access"}},
 	"server/core":                         {may: []string{"api", "server/store", "server/search"}},
 	"server/search":                       {may: []string{"api"}, never: []string{"os", "net/http", "database/sql"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
+	"server/auth/oauth":                   {may: []string{"api", "server/auth", "server/auth/upstream", "server/store"}},
+	"server/auth/upstream":                {may: []string{"server/store", "internal/atomicfile"}},
+	"server/auth/access":                  {may: []string{"api", "server/auth", "server/auth/forge", "server/store"}},
+	"server/auth/access/accesstest":       {may: []string{"api", "server/auth/access", "server/store"}, testOnly: true},
+	"server/auth/forge":                   {may: []string{"api"}},
+	"server/auth/forge/forgetest":         {testOnly: true},
 	"server/store":                        {may: []string{"api"}},
 	"server/store/storetest":              {may: []string{"api", "server/store"}, testOnly: true},
 	"server/store/sqlitestore/sqlitetest": {may: []string{"server/store", "server/store/sqlitestore"}, testOnly: true},
+	"server/store/pgstore":                {may: []string{"api", "server/store"}},
+	"server/store/pgstore/pgtest":         {testOnly: true},
 	"server/store/sqlitestore":            {may: []string{"api", "server/store", "internal/atomicfile"}},
 
 	"agents/claude": {may: []string{"api", "memory", "sync/remote", "sync/memdir", "internal/control"}},
@@ -72,8 +80,11 @@ var layout = map[string]rule{
 // owners lists libraries that stand behind an interface of ours: their paths,
 // and the only directories whose production files may import them.
 var owners = map[string][]string{
+	"github.com/coreos/go-oidc":       {"server/auth/upstream"},
 	"github.com/fsnotify/fsnotify":    {"watcher"},
 	"github.com/go-git/go-git":        {"internal/gitrepo"},
+	"github.com/jackc/pgx":            {"server/store/pgstore", "server/store/pgstore/pgtest"},
+	"github.com/pressly/goose":        {"server/store/pgstore"},
 	"github.com/spf13/cobra":          {"cmd/teammemd"},
 	"github.com/zricethezav/gitleaks": {"scanner/rules", "tests/scanprecision"}, // the last measures it beside ours
 	"zombiezen.com/go/sqlite":         {"server/store/sqlitestore"},

@@ -20,20 +20,23 @@ import (
 	"github.com/teammem/teammemd/server"
 	"github.com/teammem/teammemd/server/auth"
 	"github.com/teammem/teammemd/server/core"
+	"github.com/teammem/teammemd/server/store"
 )
 
 // embedded is a whole server in this process: the one behind `server`, and the
 // one that `up` brings along. It listens from the moment it is made, and answers
 // while Run runs.
 type embedded struct {
-	log   *slog.Logger
-	core  *core.Core
-	auth  *auth.Auth
-	front *front
-	cert  *certificate // nil without TLS
-	first *server.Server
-	rules *rulesName
-	close func() error // of the store, once
+	log    *slog.Logger
+	core   *core.Core
+	auth   *auth.Auth
+	people *people
+	front  *front
+	cert   *certificate // nil without TLS
+	first  *server.Server
+	rules  *rulesName
+	feed   store.Feed   // nil where one process alone serves the store
+	close  func() error // of the store, once
 
 	config config.Server // in effect; Reload's alone once Run runs
 }
@@ -63,17 +66,21 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 		e.cert = &certificate{}
 		e.cert.current.Store(pair)
 	}
-	backend, err := openServing(ctx, c.Data)
+	backend, err := openServing(ctx, c, log)
 	if err != nil {
 		return nil, err
 	}
 	e.close = sync.OnceValue(func() error {
 		if err := backend.Close(); err != nil {
-			return fmt.Errorf("closing the store in %q: %w", c.Data, err)
+			return fmt.Errorf("closing the store in %q: %w", storeName(c), err)
 		}
 		return nil
 	})
-	e.auth = auth.New(backend, auth.Options{Log: log})
+	if e.people, err = newPeople(backend, c, log); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.feed, _ = backend.(store.Feed)
+	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
 	e.core, err = core.New(core.Options{
 		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	})
@@ -126,6 +133,9 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.auth.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { e.rescan(gctx); return nil })
+	if e.feed != nil {
+		group.Go(func() error { return e.core.Follow(gctx, e.feed) })
+	}
 	return errors.Join(group.Wait(), e.Close())
 }
 
@@ -164,8 +174,12 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	signIn, err := e.signIn(c, proxies)
+	if err != nil {
+		return nil, err
+	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Policy: policy, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits), Burst: c.Limits.Burst, Log: e.log,
 	}
 	return server.New(o)

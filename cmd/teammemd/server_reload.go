@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -56,11 +57,20 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	if keep("data", old.Data != c.Data) {
 		c.Data = old.Data
 	}
+	if keep("database.url", old.Database.URL != c.Database.URL) {
+		c.Database.URL = old.Database.URL
+	}
 	if keep("tls_cert", (old.TLSCert == "") != (c.TLSCert == "")) {
 		c.TLSCert, c.TLSKey = old.TLSCert, old.TLSKey
 	}
 	if keep("log_format", old.LogFormat != c.LogFormat) {
 		c.LogFormat = old.LogFormat
+	}
+	if keep("sign_in.key_file", old.SignIn.KeyFile != c.SignIn.KeyFile) {
+		c.SignIn.KeyFile = old.SignIn.KeyFile
+	}
+	if keep("sign_in.forge.kind", old.SignIn.Forge.Kind == "" && c.SignIn.Forge.Kind != "") {
+		c.SignIn.Forge = old.SignIn.Forge
 	}
 	if keep("limits.max_entries", old.Limits.MaxEntries != c.Limits.MaxEntries) {
 		c.Limits.MaxEntries = old.Limits.MaxEntries
@@ -73,11 +83,20 @@ type settings struct {
 	proxies     string
 	retire      bool
 	rate, burst int
+	signIn      string
 }
 
 func served(c config.Server) settings {
 	proxies := slices.Sorted(slices.Values(c.TrustedProxies))
-	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.Limits.RatePerSecond, c.Limits.Burst}
+	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.Limits.RatePerSecond, c.Limits.Burst, signInText(c.SignIn)}
+}
+
+// signInText differs where signing in does, also by a secret in its file. It is
+// compared, and never leaves this function's callers.
+func signInText(s config.SignIn) string {
+	forge, _ := s.Forge.Secret() // one that cannot be read fails elsewhere
+	oidc, _ := s.OIDC.Secret()
+	return fmt.Sprintf("%q", []any{s, forge, oidc})
 }
 
 // reloadOnHangup reads the configuration again at each SIGHUP until ctx ends. A

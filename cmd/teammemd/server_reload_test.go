@@ -37,10 +37,10 @@ func TestCarryOver(t *testing.T) {
 			"what waits",
 			with(func(c *config.Server) {
 				c.Listen, c.Data, c.TLSCert, c.TLSKey, c.LogFormat, c.Limits.MaxEntries = "127.0.0.1:2", "b", "c", "d", "text", 5
-				c.WritersMayRetire = true
+				c.WritersMayRetire, c.Database.URL = true, "postgres://db/teammemd"
 			}),
 			with(func(c *config.Server) { c.WritersMayRetire = true }),
-			[]string{"listen", "data", "tls_cert", "log_format", "limits.max_entries"},
+			[]string{"listen", "data", "database.url", "tls_cert", "log_format", "limits.max_entries"},
 		},
 	}
 	for _, tt := range tests {

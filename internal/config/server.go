@@ -42,6 +42,19 @@ type Server struct {
 	LogFormat string `toml:"log_format"`
 	// Limits bound what one client can ask for.
 	Limits Limits `toml:"limits"`
+	// SignIn says how people sign in.
+	SignIn SignIn `toml:"sign_in"`
+	// Access says where it is looked up what signed-in people may.
+	Access Access `toml:"access"`
+	// Database says where the data are kept instead of in the data directory.
+	Database Database `toml:"database"`
+}
+
+// Database is the address of a PostgreSQL database.
+type Database struct {
+	// URL is postgres://user:password@host,host/name?..., or keywords and values as
+	// libpq takes them; "" means SQLite in the data directory.
+	URL string `toml:"url" config:"secret"`
 }
 
 // Limits bound what one client can ask for.
@@ -63,6 +76,8 @@ func serverDefaults() *Server {
 		LogLevel:       "info",
 		LogFormat:      "auto",
 		Limits:         Limits{MaxEntries: api.MaxEntries, RatePerSecond: 10_000, Burst: 50_000},
+		SignIn:         signInDefaults(),
+		Access:         accessDefaults(),
 	}
 }
 
@@ -113,6 +128,11 @@ func (s Server) faults() []fault {
 	}
 	if s.Limits.Burst < 1 {
 		bad("limits.burst", "it must be at least 1")
+	}
+	out = append(out, s.SignIn.faults()...)
+	out = append(out, s.Access.faults()...)
+	if u := s.Database.URL; u != "" && !strings.HasPrefix(u, "postgres://") && !strings.HasPrefix(u, "postgresql://") && !strings.Contains(u, "=") {
+		bad("database.url", "it must be postgres://user@host/name, or keywords and values such as host=a dbname=b")
 	}
 	return append(out, logFaults(s.LogLevel, s.LogFormat)...)
 }

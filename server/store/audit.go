@@ -45,7 +45,7 @@ type AuditRow struct {
 	Actor   api.Actor // what the pseudonym stands for; empty once it was erased
 	At      time.Time
 	Version uint64   // of the repo, that the action made; 0 for none
-	Salt    [16]byte // zero once Detail was taken away
+	Salt    [16]byte // zero once Detail was taken away, and where there was none
 	Detail  string
 	Digest  [32]byte // [DigestDetail] of Salt and Detail, as they were at first
 	Seals   [32]byte // [SealAll] of the versions that the change made; zero for none

@@ -7,11 +7,14 @@ import (
 	"github.com/teammem/teammemd/api"
 )
 
-// Retention says which contents of history may go. The zero value keeps all.
+// Retention says which contents of history may go: those that both bounds let
+// go. The zero value keeps all.
 type Retention struct {
-	// Before lets contents go that were replaced before this time; zero: none by age.
+	// Before lets contents go that were replaced or retired before this time; zero:
+	// age does not matter.
 	Before time.Time
-	// Keep is how many versions of each key stay whatever their age; 0: by age alone.
+	// Keep is how many of each key's newest versions that put something stay,
+	// whatever their age; 0: number does not matter.
 	Keep int
 }
 
@@ -24,10 +27,11 @@ type Pruned struct {
 
 // Keeper looks after what is stored.
 type Keeper interface {
-	// Prune takes away the contents of old versions, never of a live entry. The
-	// versions stay, marked [Version.Pruned], with who and when, so that keys stay
-	// retired and the chain of audit rows stays whole. [ErrNoRepo] if the repo was
-	// never written.
+	// Prune takes away the contents of old versions, never of a live entry. A content
+	// stays while one version that has it stays. The versions remain, marked
+	// [Version.Pruned], with who and when, so that keys stay retired and the chain of
+	// audit rows stays whole. It adds an audit row where it took something.
+	// [ErrNoRepo] if the repo was never written.
 	Prune(ctx context.Context, repo api.Repo, r Retention, by api.Actor, at time.Time) (Pruned, error)
 	// Scrub rewrites what the database still holds of deleted rows: free pages, the
 	// log, dead tuples. When it returns nil no file of the store holds a content
@@ -35,10 +39,13 @@ type Keeper interface {
 	// the backend's documentation says how far that is.
 	Scrub(ctx context.Context) error
 	// Erase forgets who a person is, in every repo and chain: the actors that match
-	// keep their pseudonym and lose their names. It returns how many. Their texts
-	// stay; they belong to the repo.
+	// keep their pseudonym and lose their names, and their rows in the chains lose
+	// their details. It returns how many actors. Their texts stay; they belong to the
+	// repo. Who comes back gets another pseudonym. An audit row in the server's chain
+	// says that it was done.
 	Erase(ctx context.Context, match func(api.Actor) bool, by api.Actor, at time.Time) (int, error)
-	// NewEpoch gives the store a new epoch, as after a restore.
+	// NewEpoch gives the store a new epoch, as after a restore. Heads that are read
+	// from then on have it.
 	NewEpoch(ctx context.Context) error
 	// Check reads everything and reports what contradicts: the engine's own check,
 	// every content against its checksum, heads against history, chains against

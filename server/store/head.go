@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -14,11 +15,11 @@ type Head struct {
 	Repo     api.Repo
 	Epoch    string
 	Version  uint64
-	Checksum api.Checksum // see [Head.Seal]
-	Modified time.Time    // of the last change; zero at version 0
-	Items    []Item       // live entries, sorted by key
-	Tombs    []Tomb       // retired keys, sorted by key
-	Redacted []api.Checksum
+	Checksum api.Checksum   // see [Head.Seal]
+	Modified time.Time      // of the last change; zero at version 0
+	Items    []Item         // live entries, sorted by key
+	Tombs    []Tomb         // retired keys, sorted by key
+	Redacted []api.Checksum // the ledger: contents that never come back, sorted
 }
 
 // Item is one live entry.
@@ -58,10 +59,11 @@ func (h *Head) Tomb(key api.Key) (Tomb, bool) {
 // Next returns the head after c, sealed. It returns h itself for a change
 // without effects. h is not changed; the two share nothing that is written.
 func (h *Head) Next(c Change) *Head {
-	if len(c.Puts) == 0 && len(c.Retire) == 0 {
+	ledger := h.ledger(c.Redact)
+	if len(c.Puts) == 0 && len(c.Retire) == 0 && len(ledger) == len(h.Redacted) {
 		return h
 	}
-	next := &Head{Repo: h.Repo, Epoch: h.Epoch, Version: h.Version + 1, Modified: c.At, Redacted: h.Redacted}
+	next := &Head{Repo: h.Repo, Epoch: h.Epoch, Version: h.Version + 1, Modified: c.At, Redacted: ledger}
 	put := make([]Item, 0, len(c.Puts))
 	for _, p := range c.Puts {
 		put = append(put, Item{Key: p.Key, Sum: p.Sum, Bytes: len(p.Content), Version: next.Version, Modified: c.At, Allowed: p.Allowed})
@@ -80,6 +82,24 @@ func (h *Head) Next(c Change) *Head {
 	next.Seal()
 	return next
 }
+
+// ledger returns the ledger with more contents in it.
+func (h *Head) ledger(more []api.Checksum) []api.Checksum {
+	if len(more) == 0 {
+		return h.Redacted
+	}
+	all := append(slices.Clone(h.Redacted), more...)
+	slices.SortFunc(all, compareSums)
+	return slices.Compact(all)
+}
+
+// IsRedacted reports whether a content is in the ledger.
+func (h *Head) IsRedacted(sum api.Checksum) bool {
+	_, found := slices.BinarySearchFunc(h.Redacted, sum, compareSums)
+	return found
+}
+
+func compareSums(a, b api.Checksum) int { return bytes.Compare(a[:], b[:]) }
 
 func keysOf[T any](rows []T, key func(T) api.Key) []api.Key {
 	keys := make([]api.Key, len(rows))

@@ -269,3 +269,59 @@ func BenchmarkNext(b *testing.B) {
 		})
 	}
 }
+
+func redacting(c store.Change, contents ...string) store.Change {
+	for _, content := range contents {
+		c.Redact = append(c.Redact, api.SumString(content))
+	}
+	return c
+}
+
+func TestNextKeepsTheLedger(t *testing.T) {
+	h := headOf(puts("a.md", "1"), redacting(store.Change{At: noon}, "x", "y", "x"))
+	if h.Version != 2 || len(h.Redacted) != 2 || !h.IsRedacted(api.SumString("x")) || h.IsRedacted(api.SumString("1")) {
+		t.Errorf("head %+v", h)
+	}
+	if same := h.Next(redacting(store.Change{At: noon.Add(time.Hour)}, "y")); same != h {
+		t.Error("what the ledger has already made another head")
+	}
+	other := headOf(puts("a.md", "1"), redacting(store.Change{At: noon}, "y"), redacting(puts("a.md", "1"), "x"))
+	if other.Checksum != h.Checksum {
+		t.Error("the order of redactions shows in the checksum")
+	}
+	if before := headOf(puts("a.md", "1")); before.Checksum == h.Checksum {
+		t.Error("the ledger does not show in the checksum")
+	}
+}
+
+func TestCheckOfChanges(t *testing.T) {
+	h := headOf(puts("a.md", "1", "b.md", "1", "c.md", "2"), redacting(store.Change{At: noon}, "gone"))
+	both := puts("a.md", "3")
+	both.Retire = []api.Key{key("b.md")}
+	clash := puts("a.md", "3")
+	clash.Retire = []api.Key{key("a.md")}
+	for _, c := range []struct {
+		name   string
+		change store.Change
+		ok     bool
+	}{
+		{"nothing", store.Change{}, true},
+		{"a put and a retirement", both, true},
+		{"a redaction of what nobody has", redacting(store.Change{}, "never"), true},
+		{"a redaction once more", redacting(store.Change{}, "gone"), true},
+		{"a redaction that replaces and retires", redacting(both, "1"), true},
+		{"a redaction that leaves one", redacting(puts("a.md", "3"), "1"), false},
+		{"a redaction that puts the same", redacting(puts("a.md", "1", "b.md", "3"), "1"), false},
+		{"a redaction of nothing", store.Change{Redact: []api.Checksum{{}}}, false},
+		{"a put of the ledger's", puts("d.md", "gone"), false},
+		{"a key put twice", puts("d.md", "3", "d.md", "4"), false},
+		{"a key put and retired", clash, false},
+		{"a key retired twice", retire("d.md", "d.md"), false},
+		{"a put of no key", store.Change{Puts: []store.Put{{Content: "x", Sum: api.SumString("x")}}}, false},
+		{"a retirement of no key", store.Change{Retire: []api.Key{{}}}, false},
+	} {
+		if err := c.change.Check(h); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -12,12 +12,18 @@ import (
 // belongs to no repository, or to another, has it.
 var ErrNameTaken = errors.New("name is taken by other data")
 
+// ErrRenamed says that a repo was given another name meanwhile: [Names.Resolve]
+// says which. Nothing was changed.
+var ErrRenamed = errors.New("the repo has another name now")
+
 // Names ties the names of repos to repositories of a forge, so that a rename or
 // transfer there keeps the memory, and a new repository under an old name does
 // not get the memory of the one before.
 type Names interface {
 	// Resolve returns the name under which data is kept that name stands for: name
-	// itself, or what it was renamed to. An unknown name resolves to itself.
+	// itself, or what it was renamed to. An unknown name resolves to itself. The
+	// other methods of a store do not resolve: nothing is kept under a name that was
+	// given up, and writing to it is [ErrRenamed].
 	Resolve(ctx context.Context, name api.Repo) (api.Repo, error)
 	// Bind says that name is now the repository with this identity, such as
 	// "github.com#1296269", and returns the name under which its data is kept
@@ -30,7 +36,8 @@ type Names interface {
 	//   - both have data that cannot be joined (name's belongs to no repository):
 	//     [ErrNameTaken], nothing is changed.
 	// Binding what is bound already is cheap and changes nothing. Heads, policies,
-	// marks and audit rows follow the data.
+	// marks and audit rows follow the data; each move adds an audit row to its
+	// chain. A name without a version, policy entry, marks or audit row has no data.
 	Bind(ctx context.Context, name api.Repo, identity string) (api.Repo, error)
 	// Identity returns the identity that name's data belongs to, "" for none.
 	Identity(ctx context.Context, name api.Repo) (string, error)

@@ -40,8 +40,10 @@ type Store interface {
 	// written.
 	Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) (map[api.Checksum]string, error)
 	// History returns versions, newest first, at most limit (0 = all), of one
-	// key, or of all keys for the zero Key. [ErrNoRepo] if the repo was never
-	// written; an unknown key has an empty history.
+	// key, or of all keys for the zero Key; those of one change in the order of
+	// their ordinals, which is that of their keys. [ErrNoRepo] if the repo was never
+	// written; an unknown key has an empty history, and redacted versions are in that
+	// of all keys alone.
 	History(ctx context.Context, repo api.Repo, key api.Key, limit int) ([]Version, error)
 }
 
@@ -64,10 +66,11 @@ type Change struct {
 	// Rules names the scanner's rule set (version and hash) that passed it.
 	Rules string
 	// Redact names contents that leave the repo for good: every version that has
-	// one loses content, checksum, size and key, and the repo's ledger gets the
-	// checksum. A live entry with such a content must be put or retired by the same
+	// one loses content, checksum, size, key and what was allowed in it, and the
+	// repo's ledger gets the checksum. What the ledger has cannot be put. A live entry with such a content must be put or retired by the same
 	// change, which may be the change's only effect; a content that the repo never
-	// had is an effect as well, so that it can be kept out.
+	// had is an effect as well, so that it can be kept out. One that the ledger has
+	// already is none.
 	Redact []api.Checksum
 	// Action is what the audit row is called, [ActionWrite] for "", and Detail what
 	// it says beside the versions: JSON without contents.
@@ -96,7 +99,7 @@ type Version struct {
 	Actor    api.Actor
 	Rules    string
 	Allowed  string // as in [Put]
-	Redacted bool   // content, checksum, size and key are gone: Key is zero
+	Redacted bool   // content, checksum, size, key and Allowed are gone: Key is zero
 	Pruned   bool   // the content is gone by retention
 	// ActorID is the pseudonym of Actor in the repo's chain; Salt is zero once the
 	// version was redacted. See [Version.Seal].
@@ -120,7 +123,7 @@ type Credentials interface {
 	// TokenByHash returns the token with this hash, expired and revoked ones
 	// included, or [ErrNoCredential].
 	TokenByHash(ctx context.Context, hash [32]byte) (Token, error)
-	// Tokens lists all tokens, oldest first.
+	// Tokens lists all tokens, oldest first, without those of sign-ins.
 	Tokens(ctx context.Context) ([]Token, error)
 	// RevokeToken marks a token as revoked at a time; revoking twice keeps the
 	// first time. [ErrNoCredential] if there is no such ID. The zero time is
@@ -150,9 +153,12 @@ type Token struct {
 	ExpiresAt time.Time // zero = never
 	RevokedAt time.Time // zero = live
 	// User and Family are those of a sign-in, "" for a service token. What the token
-	// allows is then the user's access, Role and Repos bounding it.
+	// allows is then the user's access, and Role and Repos bound it: zero and "" do
+	// not. A family without a user is a machine's; its tokens are like service tokens.
 	User   string
 	Family string
+	// Generation is the family's that the token was given out in.
+	Generation uint64
 	// Used is when the token was first used, zero before; kept for sign-ins, where it
 	// proves that a refreshed token arrived.
 	Used time.Time
@@ -173,6 +179,9 @@ type Backend interface {
 	Credentials
 	Policies
 	Rescans
+	Audits
+	Names
+	Keeper
 	// Close finishes what Update has begun and releases the files.
 	Close() error
 }

@@ -47,7 +47,7 @@ func (w *World) findsBeside(d debt, without *inode) bool {
 	}
 	for _, m := range w.machines {
 		// Of what a restored server lost, others may have the last copy.
-		if m.shows(d.key, d.text, without) || w.restored && m.state.hasCopy(d.key, d.text) {
+		if m.shows(d.key, d.text, without) || w.restores > 0 && m.state.hasCopy(d.key, d.text) {
 			return true
 		}
 	}

@@ -39,16 +39,7 @@ func TestConformance(t *testing.T) {
 // copied log lacks into the database, nor begin the log anew.
 func crashed(t *testing.T, dir string) string {
 	t.Helper()
-	conn, err := sqlite.OpenConn(filepath.Join(dir, "teammemd.db"), sqlite.OpenReadOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	for _, statement := range []string{"BEGIN", "SELECT * FROM meta"} {
-		if err := sqlitex.Execute(conn, statement, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	defer readOutside(t, dir)()
 	after := t.TempDir()
 	for _, name := range []string{"teammemd.db", "teammemd.db-wal"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
@@ -58,4 +49,24 @@ func crashed(t *testing.T, dir string) string {
 		write(t, filepath.Join(after, name), string(data))
 	}
 	return after
+}
+
+// readOutside takes a snapshot of the database and holds it, as another process
+// would.
+func readOutside(t *testing.T, dir string) (release func()) {
+	t.Helper()
+	conn, err := sqlite.OpenConn(filepath.Join(dir, "teammemd.db"), sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"BEGIN", "SELECT * FROM meta"} {
+		if err := sqlitex.Execute(conn, statement, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

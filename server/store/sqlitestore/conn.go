@@ -100,6 +100,14 @@ func (s *Store) read(ctx context.Context, query string, args []any, row func(*sq
 
 // write runs one transaction of this store's own on the writer's connection.
 func (s *Store) write(ctx context.Context, run func(*sqlite.Conn) error) error {
+	return s.alone(ctx, func() error {
+		_, err := s.commit(func() error { return run(s.writer) })
+		return err
+	})
+}
+
+// alone runs run while nobody else of this process writes.
+func (s *Store) alone(ctx context.Context, run func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -112,6 +120,11 @@ func (s *Store) write(ctx context.Context, run func(*sqlite.Conn) error) error {
 	if s.closed {
 		return errClosed
 	}
-	_, err := transact(s.writer, beginWrite, func() error { return run(s.writer) })
-	return err
+	return run()
+}
+
+// commit runs a transaction of the writer. The turn is the caller's.
+func (s *Store) commit(run func() error) (began bool, err error) {
+	defer func() { s.actors.settle(began && err == nil) }()
+	return transact(s.writer, beginWrite, run)
 }

@@ -66,12 +66,12 @@ func (h *HeadCache) Begin(repo api.Repo) (end func(*store.Head)) {
 			h.c.end(repo, nil)
 			return
 		}
-		h.c.end(repo, &repoRow{1, head})
+		h.c.end(repo, &repoRow{id: 1, head: head})
 	}
 }
 
 // Publish is a commit.
-func (h *HeadCache) Publish(head *store.Head) { h.c.publish(head.Repo, &repoRow{1, head}) }
+func (h *HeadCache) Publish(head *store.Head) { h.c.publish(head.Repo, &repoRow{id: 1, head: head}) }
 
 // Forget is a commit with an unknown outcome.
 func (h *HeadCache) Forget(repo api.Repo) { h.c.forget(repo) }

@@ -170,7 +170,7 @@ func (s *Store) tryCommit(group []*update) (began bool, err error) {
 		return false, errClosed
 	}
 	fresh := make(map[api.Repo]*repoRow)
-	began, err = transact(s.writer, beginWrite, func() error {
+	began, err = s.commit(func() error {
 		for _, u := range group {
 			if err := s.apply(u, fresh); err != nil {
 				return err

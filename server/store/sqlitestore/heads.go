@@ -10,13 +10,15 @@ import (
 // DefaultCachedRows is the default of [Options.CachedRows]: about 300 MB.
 const DefaultCachedRows = 2_000_000
 
-// repoRow is a head with the number of its repo, 0 for one that was never
-// written.
+// repoRow is a head with the number of its repo, 0 for one that has none. The
+// end of its chain may be an old one: another process may have added to it.
 type repoRow struct {
-	id   int64
-	head *store.Head
+	id    int64
+	chain chain
+	head  *store.Head
 }
 
+// size is what the row counts for in the cache.
 func (r *repoRow) size() int { return 1 + len(r.head.Items) + len(r.head.Tombs) + len(r.head.Redacted) }
 
 // headCache keeps heads in memory. What it holds for a repo is always its last
@@ -63,6 +65,16 @@ func (c *headCache) forget(repo api.Repo) {
 		l.overtaken = true
 	}
 	c.drop(repo)
+}
+
+// forgetAll drops every head: what all of them share has changed.
+func (c *headCache) forgetAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.loads {
+		l.overtaken = true
+	}
+	c.rows, c.held = nil, 0
 }
 
 // begin says that a reader is about to take a snapshot of repo; end must follow.

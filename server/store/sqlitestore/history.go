@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
@@ -45,7 +46,11 @@ func loadBodies(conn *sqlite.Conn, repo int64, sums []api.Checksum, bodies map[a
 	return nil
 }
 
-const versionColumns = "key, version, op, sum, bytes, at_ms, token, person, device, agent, session, rules, redacted, allowed"
+// ownVersionColumns are what scanVersion reads, and ownVersionWidth their number.
+const (
+	ownVersionColumns = "v.key, v.version, v.op, v.sum, v.bytes, v.at_ms, v.actor, v.rules, v.allowed, v.salt, v.redacted, v.pruned"
+	ownVersionWidth   = 12
+)
 
 // History returns versions, newest first.
 func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit int) ([]store.Version, error) {
@@ -56,13 +61,18 @@ func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit i
 	if limit <= 0 {
 		limit = -1 // SQLite's word for all
 	}
-	query, args := "SELECT "+versionColumns+" FROM versions WHERE repo = ? ORDER BY version DESC, key LIMIT ?", []any{id, limit}
-	if !key.IsZero() {
-		query, args = "SELECT "+versionColumns+" FROM versions WHERE repo = ? AND key = ? ORDER BY version DESC LIMIT ?", []any{id, key.String(), limit}
+	query := "SELECT " + ownVersionColumns + ", " + actorColumns + " FROM versions v LEFT JOIN actors a ON (a.repo, a.id) = (v.repo, v.actor) "
+	args := []any{id, limit}
+	if key.IsZero() {
+		query += "WHERE v.repo = ? ORDER BY v.version DESC, v.ordinal LIMIT ?"
+	} else {
+		query += "WHERE v.repo = ? AND v.key = ? ORDER BY v.version DESC LIMIT ?"
+		args = []any{id, key.String(), limit}
 	}
 	var versions []store.Version
 	err = s.read(ctx, query, args, func(stmt *sqlite.Stmt) error {
 		v, err := scanVersion(stmt)
+		v.Actor = scanActor(stmt, ownVersionWidth)
 		versions = append(versions, v)
 		return err
 	})
@@ -72,22 +82,17 @@ func (s *Store) History(ctx context.Context, repo api.Repo, key api.Key, limit i
 	return versions, nil
 }
 
-func scanVersion(stmt *sqlite.Stmt) (store.Version, error) {
-	key, err := columnKey(stmt, 0)
-	if err != nil {
-		return store.Version{}, err
+// scanVersion reads a version's own columns.
+func scanVersion(stmt *sqlite.Stmt) (v store.Version, err error) {
+	if v.Redacted = stmt.ColumnInt(10) != 0; !v.Redacted {
+		if v.Key, err = columnKey(stmt, 0); err != nil {
+			return v, err
+		}
 	}
-	sum, err := columnSum(stmt, 3)
-	if err != nil {
-		return store.Version{}, err
-	}
-	return store.Version{
-		Key: key, Version: uint64(stmt.ColumnInt64(1)), Op: store.Op(stmt.ColumnText(2)), Sum: sum,
-		Bytes: stmt.ColumnInt(4), At: columnTime(stmt, 5),
-		Actor: api.Actor{
-			Token: stmt.ColumnText(6), Person: stmt.ColumnText(7), Device: stmt.ColumnText(8),
-			Agent: stmt.ColumnText(9), Session: stmt.ColumnText(10),
-		},
-		Rules: stmt.ColumnText(11), Redacted: stmt.ColumnInt(12) != 0, Allowed: stmt.ColumnText(13),
-	}, nil
+	v.Version, v.Op, v.Bytes, v.At = uint64(stmt.ColumnInt64(1)), store.Op(stmt.ColumnText(2)), stmt.ColumnInt(4), columnTime(stmt, 5)
+	v.Rules, v.Allowed, v.Pruned = stmt.ColumnText(7), stmt.ColumnText(8), stmt.ColumnInt(11) != 0
+	var actor actorID
+	err = errors.Join(columnBlob(stmt, 3, v.Sum[:]), columnBlob(stmt, 6, actor[:]), columnBlob(stmt, 9, v.Salt[:]))
+	v.ActorID = actor.String()
+	return v, err
 }

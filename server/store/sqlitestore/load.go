@@ -25,7 +25,7 @@ func (s *Store) Head(ctx context.Context, repo api.Repo) (*store.Head, error) {
 			return nil, fmt.Errorf("reading %q: %w", repo, err)
 		}
 	}
-	if row.id == 0 {
+	if row.head.Version == 0 {
 		return nil, fmt.Errorf("%w: %q", store.ErrNoRepo, repo)
 	}
 	return row.head, nil
@@ -44,7 +44,7 @@ func (s *Store) snapshot(ctx context.Context, repo api.Repo) (row *repoRow, err 
 	}()
 	err = s.readConn(ctx, func(conn *sqlite.Conn) error {
 		_, err := transact(conn, beginRead, func() (err error) {
-			row, err = s.load(conn, repo)
+			row, err = loadRow(conn, repo)
 			return err
 		})
 		return err
@@ -58,19 +58,19 @@ func (s *Store) current(repo api.Repo) (*repoRow, error) {
 	if row := s.heads.get(repo); row != nil {
 		return row, nil
 	}
-	row, err := s.load(s.writer, repo)
+	row, err := loadRow(s.writer, repo)
 	if err == nil && row.id != 0 {
 		s.heads.publish(repo, row)
 	}
 	return row, err
 }
 
-// repoID returns the number of a repo, or [store.ErrNoRepo].
+// repoID returns the number of a repo that was written, or [store.ErrNoRepo].
 func (s *Store) repoID(ctx context.Context, repo api.Repo) (id int64, err error) {
-	if row := s.heads.get(repo); row != nil {
+	if row := s.heads.get(repo); row != nil && row.head.Version > 0 {
 		return row.id, nil
 	}
-	err = s.read(ctx, "SELECT id FROM repos WHERE name = ?", []any{repo.String()}, func(stmt *sqlite.Stmt) error {
+	err = s.read(ctx, "SELECT id FROM repos WHERE name = ? AND version > 0", []any{repo.String()}, func(stmt *sqlite.Stmt) error {
 		id = stmt.ColumnInt64(0)
 		return nil
 	})
@@ -80,20 +80,29 @@ func (s *Store) repoID(ctx context.Context, repo api.Repo) (id int64, err error)
 	return id, err
 }
 
-func (s *Store) load(conn *sqlite.Conn, repo api.Repo) (*repoRow, error) {
-	head := &store.Head{Repo: repo, Epoch: s.epoch}
+// loadRow reads a head inside a transaction.
+func loadRow(conn *sqlite.Conn, repo api.Repo) (*repoRow, error) {
+	epoch, err := loadEpoch(conn)
+	if err != nil {
+		return nil, err
+	}
+	head := &store.Head{Repo: repo, Epoch: epoch}
 	row := &repoRow{head: head}
-	err := sqlitex.Execute(conn, "SELECT id, version, modified_ms FROM repos WHERE name = ?", &sqlitex.ExecOptions{
+	err = sqlitex.Execute(conn, "SELECT id, version, modified_ms, chain, chain_hash FROM repos WHERE name = ?", &sqlitex.ExecOptions{
 		Args: []any{repo.String()},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			row.id, head.Version, head.Modified = stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1)), columnTime(stmt, 2)
-			return nil
+		ResultFunc: func(stmt *sqlite.Stmt) (err error) {
+			row.id, head.Version = stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1))
+			if head.Version > 0 {
+				head.Modified = columnTime(stmt, 2)
+			}
+			row.chain, err = scanChain(stmt, 3)
+			return err
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	if row.id != 0 {
+	if head.Version > 0 {
 		for _, part := range []func(*sqlite.Conn, *repoRow) error{loadItems, loadTombs, loadRedactions} {
 			if err := part(conn, row); err != nil {
 				return nil, err
@@ -162,11 +171,19 @@ func columnKey(stmt *sqlite.Stmt, column int) (api.Key, error) {
 
 // columnSum reads a checksum; NULL is none.
 func columnSum(stmt *sqlite.Stmt, column int) (sum api.Checksum, err error) {
-	if length := stmt.ColumnLen(column); length != len(sum) && !stmt.ColumnIsNull(column) {
-		return sum, fmt.Errorf("a stored checksum is damaged: it has %d bytes", length)
+	return sum, columnBlob(stmt, column, sum[:])
+}
+
+// columnBlob reads a value that has as many bytes as into; NULL leaves it alone.
+func columnBlob(stmt *sqlite.Stmt, column int, into []byte) error {
+	if stmt.ColumnIsNull(column) {
+		return nil
 	}
-	stmt.ColumnBytes(column, sum[:])
-	return sum, nil
+	if length := stmt.ColumnLen(column); length != len(into) {
+		return fmt.Errorf("a stored %s is damaged: it has %d bytes, not %d", stmt.ColumnName(column), length, len(into))
+	}
+	stmt.ColumnBytes(column, into)
+	return nil
 }
 
 // columnTime reads the time of a change.

@@ -1,7 +1,6 @@
 package sqlitestore
 
 import (
-	"context"
 	"crypto/rand"
 	"embed"
 	"errors"
@@ -106,8 +105,8 @@ func (s *Store) applyMigration(name string, number int) error {
 		if err := sqlitex.ExecuteScript(s.writer, string(script), nil); err != nil {
 			return err
 		}
-		if number == 0 {
-			if err := s.markNew(); err != nil {
+		if finish := finishing[number]; finish != nil {
+			if err := finish(s.writer); err != nil {
 				return err
 			}
 		}
@@ -116,21 +115,24 @@ func (s *Store) applyMigration(name string, number int) error {
 	return err
 }
 
-func (s *Store) markNew() error {
-	if err := sqlitex.ExecuteTransient(s.writer, fmt.Sprintf("PRAGMA application_id = %d", applicationID), nil); err != nil {
+// finishing are what scripts cannot do, by their index, in their transactions.
+var finishing = map[int]func(*sqlite.Conn) error{0: markNew, 2: chainHistory}
+
+func markNew(conn *sqlite.Conn) error {
+	if err := sqlitex.ExecuteTransient(conn, fmt.Sprintf("PRAGMA application_id = %d", applicationID), nil); err != nil {
 		return err
 	}
-	return exec(s.writer, "INSERT INTO meta (name, value) VALUES ('epoch', ?), ('credential_generation', 1)", newEpoch())
+	return exec(conn, "INSERT INTO meta (name, value) VALUES ('epoch', ?), ('credential_generation', 1)", newEpoch())
 }
 
 // newEpoch returns 128 random bits; a colon or semicolon never stands in it.
 func newEpoch() string { return rand.Text() }
 
-func (s *Store) loadEpoch(ctx context.Context) (epoch string, err error) {
-	err = s.read(ctx, "SELECT value FROM meta WHERE name = 'epoch'", nil, func(stmt *sqlite.Stmt) error {
+func loadEpoch(conn *sqlite.Conn) (epoch string, err error) {
+	err = sqlitex.Execute(conn, "SELECT value FROM meta WHERE name = 'epoch'", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 		epoch = stmt.ColumnText(0)
 		return nil
-	})
+	}})
 	if err == nil && epoch == "" {
 		err = errors.New("the database has no epoch: it is damaged")
 	}

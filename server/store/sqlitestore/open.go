@@ -40,6 +40,8 @@ const (
 // After a burst it keeps at most 64 MB.
 var writerPragmas = []string{
 	"PRAGMA synchronous = FULL",
+	// What is deleted becomes zeros, see Scrub.
+	"PRAGMA secure_delete = ON",
 	// On macOS a plain fsync leaves the data in the drive's cache.
 	"PRAGMA fullfsync = ON",
 	"PRAGMA checkpoint_fullfsync = ON",
@@ -70,11 +72,11 @@ type Store struct {
 	lock   *flock.Flock // nil without Serve
 	writer *sqlite.Conn // owned by whoever holds turn
 	reader *sqlitex.Pool
-	epoch  string
 
 	turn   chan struct{} // holds one value while somebody writes
 	closed bool          // owned by whoever holds turn
 	queue  queue
+	actors actorCache // owned by whoever holds turn
 	heads  headCache
 	glance glance
 }
@@ -156,8 +158,10 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.epoch, err = s.loadEpoch(ctx)
-	return err
+	return s.readConn(ctx, func(conn *sqlite.Conn) error {
+		_, err := loadEpoch(conn)
+		return err
+	})
 }
 
 // createFile makes the database's file, if there is none, readable by its owner

@@ -23,14 +23,18 @@ type model struct {
 	tombs    map[string]uint64
 	bodies   map[api.Checksum]string
 	history  []store.Version // oldest first
+	ledger   []api.Checksum  // sorted
 }
 
 func (m *model) apply(c store.Change) {
-	if len(c.Puts)+len(c.Retire) == 0 {
+	more := slices.DeleteFunc(slices.Clone(c.Redact), func(sum api.Checksum) bool { return slices.Contains(m.ledger, sum) })
+	if len(c.Puts)+len(c.Retire)+len(more) == 0 {
 		return
 	}
+	m.redact(more)
 	m.version++
 	m.modified = c.At
+	begun := len(m.history)
 	for _, p := range c.Puts {
 		k := p.Key.String()
 		delete(m.tombs, k)
@@ -43,10 +47,49 @@ func (m *model) apply(c store.Change) {
 		m.tombs[k.String()] = m.version
 		m.history = append(m.history, store.Version{Key: k, Version: m.version, Op: store.OpRetire, At: c.At, Actor: c.Actor, Rules: c.Rules})
 	}
+	slices.SortFunc(m.history[begun:], func(a, b store.Version) int { return a.Key.Compare(b.Key) })
+}
+
+// redact is what happens to history and bodies.
+func (m *model) redact(sums []api.Checksum) {
+	for _, sum := range sums {
+		if !slices.Contains(m.ledger, sum) {
+			m.ledger = append(m.ledger, sum)
+		}
+		delete(m.bodies, sum)
+		for i, v := range m.history {
+			if v.Op == store.OpPut && v.Sum == sum {
+				m.history[i] = store.Version{Version: v.Version, Op: v.Op, At: v.At, Actor: v.Actor, Rules: v.Rules, Redacted: true}
+			}
+		}
+	}
+	slices.SortFunc(m.ledger, func(a, b api.Checksum) int { return slices.Compare(a[:], b[:]) })
+}
+
+// allows reports whether the contract allows a change: no content of the ledger
+// is left or comes.
+func (m *model) allows(c store.Change) bool {
+	out := append(slices.Clone(m.ledger), c.Redact...)
+	live := make(map[string]api.Checksum)
+	for k, item := range m.live {
+		live[k] = item.Sum
+	}
+	for _, p := range c.Puts {
+		live[p.Key.String()] = p.Sum
+	}
+	for _, k := range c.Retire {
+		delete(live, k.String())
+	}
+	for _, sum := range live {
+		if slices.Contains(out, sum) {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *model) head(r api.Repo, epoch string) *store.Head {
-	h := &store.Head{Repo: r, Epoch: epoch, Version: m.version, Modified: m.modified}
+	h := &store.Head{Repo: r, Epoch: epoch, Version: m.version, Modified: m.modified, Redacted: m.ledger}
 	for _, item := range m.live {
 		h.Items = append(h.Items, item)
 	}
@@ -65,17 +108,12 @@ func (m *model) had(k string, sum api.Checksum) bool {
 
 // versions returns a key's history, newest first; the zero key means all.
 func (m *model) versions(k api.Key) (out []store.Version) {
-	for _, v := range slices.Backward(m.history) {
+	for _, v := range m.history { // those of one change are in the order of their keys
 		if k.IsZero() || v.Key == k {
 			out = append(out, v)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b store.Version) int {
-		if a.Version != b.Version {
-			return int(b.Version) - int(a.Version)
-		}
-		return a.Key.Compare(b.Key)
-	})
+	slices.SortStableFunc(out, func(a, b store.Version) int { return int(b.Version) - int(a.Version) })
 	return out
 }
 
@@ -115,7 +153,10 @@ func drawChange(t *rapid.T) store.Change {
 			retire(k)(&c)
 			continue
 		}
-		put(k, rapid.SampledFrom([]string{"", "one", "two", "three"}).Draw(t, "content"))(&c)
+		put(k, rapid.SampledFrom([]string{"", "one", "two", "three", "four", "five"}).Draw(t, "content"))(&c)
+	}
+	if rapid.IntRange(0, 7).Draw(t, "redact") == 0 {
+		redact(rapid.SampledFrom([]string{"one", "two", "three", "never"}).Draw(t, "redacted"))(&c)
 	}
 	return c
 }
@@ -134,6 +175,12 @@ func (s *suite) modelChange(t *rapid.T, r api.Repo, m *model) {
 		}
 		return c, err
 	})
+	if !m.allows(c) {
+		if err == nil {
+			t.Fatal("a change that leaves a redacted content was accepted")
+		}
+		return
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,6 +227,7 @@ func (s *suite) compare(t *rapid.T, r api.Repo, m *model) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.wantChain(r)
 	for what, diff := range map[string]string{
 		"bodies": diffOf(m.bodies, bodies), "history": diffOf(m.versions(k), history),
 	} {

@@ -1,0 +1,175 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/store"
+)
+
+// errLostRepo says that a repo is not where its head was read.
+var errLostRepo = errors.New("the repo's row is gone: the database is damaged")
+
+// writeChange writes the rows of one change and returns what the repo is then.
+// It stops at the first error; see [transact]. [store.ErrRenamed] comes before
+// anything was written.
+func (s *Store) writeChange(row *repoRow, next *store.Head, c store.Change) (*repoRow, error) {
+	id := row.id
+	if id == 0 {
+		var err error
+		if id, err = makeRepo(s.writer, next.Repo); err != nil {
+			return nil, err
+		}
+	}
+	actor, err := s.actorID(id, c.Actor)
+	if err != nil {
+		return nil, err
+	}
+	w := changeWriter{conn: s.writer, repo: id, version: int64(next.Version), at: c.At.UnixMilli(), actor: actor, rules: c.Rules}
+	for _, p := range c.Puts {
+		w.put(p)
+		if _, dead := row.head.Tomb(p.Key); dead {
+			w.exec("DELETE FROM tombs WHERE repo = ? AND key = ?", id, p.Key.String())
+		}
+	}
+	for _, key := range c.Retire {
+		w.retire(key)
+	}
+	seals := w.history(versionsOf(c, next.Version))
+	if len(c.Redact) > 0 {
+		w.redact(row.head, c.Redact)
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	end, err := s.seal(row, id, actor, next, c, seals)
+	return &repoRow{id: id, chain: end, head: next}, err
+}
+
+// seal adds the audit row of a change and moves the repo on.
+func (s *Store) seal(row *repoRow, id int64, actor actorID, next *store.Head, c store.Change, seals [][32]byte) (chain, error) {
+	event := store.Event{Action: cmp.Or(c.Action, store.ActionWrite), Actor: c.Actor, At: c.At, Detail: c.Detail}
+	end := row.chain
+	for {
+		audit := nextRow(end, actor, event, next.Version, seals)
+		err := exec(s.writer, "UPDATE repos SET version = ?, modified_ms = ?, chain = ?, chain_hash = ? WHERE id = ? AND chain = ?",
+			int64(next.Version), c.At.UnixMilli(), int64(audit.Number), audit.Hash[:], id, int64(end.number))
+		if err != nil {
+			return chain{}, err
+		}
+		if s.writer.Changes() == 1 {
+			return chain{audit.Number, audit.Hash}, insertAudit(s.writer, id, actor, audit)
+		}
+		before := end
+		if end, err = loadChain(s.writer, id); err != nil { // another process has added to it
+			return chain{}, err
+		}
+		if end == before {
+			return chain{}, errLostRepo
+		}
+	}
+}
+
+// versionsOf returns the versions that a change makes, in the order of their
+// keys.
+func versionsOf(c store.Change, version uint64) []store.Version {
+	versions := make([]store.Version, 0, len(c.Puts)+len(c.Retire))
+	for _, p := range c.Puts {
+		versions = append(versions, store.Version{
+			Key: p.Key, Version: version, Op: store.OpPut, Sum: p.Sum, Bytes: len(p.Content), Rules: c.Rules, Allowed: p.Allowed, Salt: newSalt(),
+		})
+	}
+	for _, key := range c.Retire {
+		versions = append(versions, store.Version{Key: key, Version: version, Op: store.OpRetire, Rules: c.Rules, Salt: newSalt()})
+	}
+	slices.SortFunc(versions, func(a, b store.Version) int { return a.Key.Compare(b.Key) })
+	return versions
+}
+
+// changeWriter writes rows until the first error.
+type changeWriter struct {
+	conn              *sqlite.Conn
+	repo, version, at int64
+	actor             actorID
+	rules             string
+	err               error
+}
+
+func (w *changeWriter) exec(query string, args ...any) {
+	if w.err == nil {
+		w.err = exec(w.conn, query, args...)
+	}
+}
+
+func (w *changeWriter) put(p store.Put) {
+	sum := p.Sum[:]
+	w.exec("INSERT INTO bodies (repo, sum, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", w.repo, sum, p.Content)
+	w.exec(`INSERT INTO entries (repo, key, sum, bytes, version, modified_ms, allowed) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET sum = excluded.sum, bytes = excluded.bytes, version = excluded.version, modified_ms = excluded.modified_ms,
+			allowed = excluded.allowed`,
+		w.repo, p.Key.String(), sum, len(p.Content), w.version, w.at, p.Allowed)
+}
+
+func (w *changeWriter) retire(k api.Key) {
+	key := k.String()
+	w.exec("DELETE FROM entries WHERE repo = ? AND key = ?", w.repo, key)
+	w.exec("INSERT INTO tombs (repo, key, version) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET version = excluded.version", w.repo, key, w.version)
+}
+
+// history adds versions and returns their seals. A retirement's checksum is
+// stored as NULL.
+func (w *changeWriter) history(versions []store.Version) [][32]byte {
+	seals := make([][32]byte, len(versions))
+	for i := range versions {
+		v := &versions[i]
+		seals[i] = v.Seal()
+		var sum any
+		if v.Op == store.OpPut {
+			sum = v.Sum[:]
+		}
+		w.exec(`INSERT INTO versions (repo, version, ordinal, key, op, sum, bytes, at_ms, actor, rules, allowed, salt, seal)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			w.repo, w.version, i+1, v.Key.String(), string(v.Op), sum, v.Bytes, w.at, w.actor[:], v.Rules, v.Allowed, v.Salt[:], seals[i][:])
+	}
+	return seals
+}
+
+// redact takes contents out of the repo and writes them into its ledger. All are
+// looked for in one walk of the history, where pruned versions name them as well.
+func (w *changeWriter) redact(before *store.Head, sums []api.Checksum) {
+	for _, sum := range sums {
+		if before.IsRedacted(sum) {
+			continue
+		}
+		w.exec("INSERT INTO redactions (repo, sum, at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", w.repo, sum[:], w.at)
+		w.exec("DELETE FROM bodies WHERE repo = ? AND sum = ?", w.repo, sum[:])
+	}
+	for _, v := range w.redacted() {
+		w.exec(`UPDATE versions SET key = NULL, sum = NULL, bytes = 0, allowed = '', salt = NULL, redacted = 1
+			WHERE repo = ? AND version = ? AND ordinal = ?`, w.repo, v.version, v.ordinal)
+	}
+}
+
+// place is where a version is in its repo.
+type place struct{ version, ordinal int64 }
+
+// redacted returns the versions whose content is in the ledger.
+func (w *changeWriter) redacted() (found []place) {
+	if w.err != nil {
+		return nil
+	}
+	w.err = sqlitex.Execute(w.conn, `SELECT version, ordinal FROM versions v
+		WHERE repo = ? AND sum IN (SELECT sum FROM redactions r WHERE r.repo = v.repo)`, &sqlitex.ExecOptions{
+		Args: []any{w.repo},
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			found = append(found, place{stmt.ColumnInt64(0), stmt.ColumnInt64(1)})
+			return nil
+		},
+	})
+	return found
+}
