@@ -24,7 +24,7 @@ func (a *app) serverCommand() *cobra.Command {
 	}
 	flags.register(cmd)
 	flags.registerListen(cmd)
-	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand())
+	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand(), a.migrateCommand())
 	return cmd
 }
 

@@ -71,7 +71,7 @@ func (r *checkedRepo) checkVersions(ctx context.Context, tx pgx.Tx, made map[uin
 		sum, err := sumOf(stored)
 		if err != nil || sum.IsZero() {
 			r.problem(api.Key{}, "the ledger of redactions has a checksum that is none")
-			return nil
+			return nil //nolint:nilerr // it is told
 		}
 		r.ledger[sum] = true
 		return nil
@@ -159,7 +159,7 @@ func (r *checkedRepo) checkHead(ctx context.Context, tx pgx.Tx) error {
 	head, err := readHead(ctx, tx, selectHead, r.id, r.repo.String())
 	if err != nil {
 		r.problem(api.Key{}, "the head: %v", err)
-		return nil //nolint:nilerr // reading goes on with the next repo
+		return nil // reading goes on with the next repo
 	}
 	for _, it := range head.Items {
 		v, known := r.live[it.Key]
