@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -37,6 +38,9 @@ type embedded struct {
 	first   *server.Server
 	rules   *rulesName
 	close   func() error // of the store, once
+
+	backend   store.Backend
+	retention atomic.Pointer[config.Retention]
 
 	config config.Server // in effect; Reload's alone once Run runs
 }
@@ -81,6 +85,8 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 		}
 		return nil
 	})
+	e.backend = backend
+	e.retention.Store(&c.Retention)
 	e.auth = auth.New(backend, auth.Options{Log: log})
 	o := core.Options{
 		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
@@ -150,6 +156,7 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.auth.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { e.rescan(gctx); return nil })
+	group.Go(func() error { e.retain(gctx); return nil })
 	if e.cert != nil {
 		group.Go(func() error { e.cert.watch(gctx, e.log); return nil })
 	}

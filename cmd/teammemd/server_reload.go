@@ -36,6 +36,7 @@ func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []strin
 		}
 	}
 	e.config = c
+	e.retention.Store(&c.Retention)
 	return waiting, nil
 }
 
