@@ -119,11 +119,16 @@ type stream struct {
 	moved   <-chan struct{} // closed when permissions may have changed
 }
 
-// repos returns the names under which the data is kept.
+// repos returns the names under which the data is kept, each once: a client may
+// ask for a repo by two of its names.
 func (s *stream) repos() []api.Repo {
-	repos := make([]api.Repo, len(s.places))
-	for i, p := range s.places {
-		repos[i] = p.repo
+	repos := make([]api.Repo, 0, len(s.places))
+	seen := make(map[api.Repo]bool, len(s.places))
+	for _, p := range s.places {
+		if !seen[p.repo] {
+			seen[p.repo] = true
+			repos = append(repos, p.repo)
+		}
 	}
 	return repos
 }

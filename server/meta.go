@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/teammem/teammemd/api"
 )
@@ -10,8 +11,11 @@ import (
 // [api.PathVersion] lists them.
 var Features = []string{
 	"allowed", "content", "delta", "epoch", "events", "expect", "gzip", "history", "join", "keys", "redacted", "restore",
-	"scan-marks", "scan-policy", "tombstones", "wait",
+	"scan-marks", "scan-policy", "search", "tombstones", "wait",
 }
+
+// FeatureSignIn is the feature of a server at which people sign in.
+const FeatureSignIn = "sign-in"
 
 func (c *call) whoAmI() error {
 	c.w.Header()["Cache-Control"] = private
@@ -19,7 +23,11 @@ func (c *call) whoAmI() error {
 }
 
 func (c *call) version() error {
-	return c.sendJSON(http.StatusOK, api.ServerVersion{Name: "teammemd", Version: c.o.Version, Protocol: 1, Features: Features})
+	features := Features
+	if c.o.SignIn != nil {
+		features = slices.Sorted(slices.Values(append(slices.Clone(features), FeatureSignIn)))
+	}
+	return c.sendJSON(http.StatusOK, api.ServerVersion{Name: "teammemd", Version: c.o.Version, Protocol: 1, Features: features})
 }
 
 // health is the answer of the probes.

@@ -131,8 +131,18 @@ func newAddressLimits(proxies []netip.Prefix) *addressLimits {
 
 func (a *addressLimits) allow(r *http.Request) error { return a.take(a.client(r), 1, "slow down") }
 
-// client returns the address that a request comes from. One IPv6 site, a /64,
-// counts as one address.
+// spent refuses where no try is left, and takes none.
+func (a *addressLimits) spent(r *http.Request) error {
+	if a.of(a.client(r)).Tokens() >= 1 {
+		return nil
+	}
+	e := api.Errorf(api.ErrRateLimited, "slow down; Retry-After says when to try again")
+	e.RetryAfter = joinEvery
+	return e
+}
+
+// client returns the address that a request comes from: the last one that no
+// trusted proxy vouches for. One IPv6 site, a /64, counts as one address.
 func (a *addressLimits) client(r *http.Request) string {
 	addr := clientAddress(r, a.proxies)
 	if !addr.IsValid() {

@@ -32,6 +32,7 @@ func (s *Server) table() map[string]route {
 		api.PathHistory:    {costs: true, methods: methods{http.MethodGet: (*call).history}},
 		api.PathContent:    {costs: true, methods: methods{http.MethodGet: (*call).content}},
 		api.PathRestore:    {costs: true, methods: methods{http.MethodPost: (*call).restore}},
+		api.PathSearch:     {costs: true, methods: methods{http.MethodGet: (*call).search}},
 		api.PathJoinCodes:  {costs: true, methods: methods{http.MethodPost: (*call).newJoinCode}},
 		api.PathScanPolicy: {costs: true, methods: methods{
 			http.MethodGet: (*call).scanPolicy, http.MethodPut: (*call).allowRule, http.MethodDelete: (*call).endAllow,
@@ -42,6 +43,21 @@ func (s *Server) table() map[string]route {
 		api.PathVersion:   {public: true, methods: methods{http.MethodGet: (*call).version}},
 		api.PathLive:      {public: true, methods: methods{http.MethodGet: (*call).live}},
 		api.PathReady:     {public: true, methods: methods{http.MethodGet: (*call).ready}},
+
+		api.PathSignInMetadata: {public: true, methods: methods{http.MethodGet: (*call).signIn}},
+		api.PathDeviceCode:     {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathToken:          {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathRevoke:         {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathIntrospect:     {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathAuthorize:      {public: true, methods: methods{http.MethodGet: (*call).signIn, http.MethodPost: (*call).signIn}},
+		api.PathDevice:         {public: true, methods: methods{http.MethodGet: (*call).signIn, http.MethodPost: (*call).signIn}},
+		api.PathSignIn:         {public: true, methods: methods{http.MethodGet: (*call).signIn, http.MethodPost: (*call).signIn}},
+		api.PathSignOut:        {public: true, methods: methods{http.MethodPost: (*call).signIn}},
+		api.PathForgeCallback:  {public: true, methods: methods{http.MethodGet: (*call).signIn}},
+		api.PathOIDCCallback:   {public: true, methods: methods{http.MethodGet: (*call).signIn}},
+		api.PathWebhookGitHub:  {public: true, methods: methods{http.MethodPost: (*call).webhook}},
+		api.PathWebhookGitLab:  {public: true, methods: methods{http.MethodPost: (*call).webhook}},
+		api.PathWebhookGitea:   {public: true, methods: methods{http.MethodPost: (*call).webhook}},
 	}
 	for path, r := range routes {
 		var allowed []string
@@ -92,7 +108,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 func (c *call) dispatch() error {
 	route, ok := c.routes[c.r.URL.Path]
 	if !ok {
-		return api.Errorf(api.ErrNotFound, "there is nothing at this path")
+		return noPath()
 	}
 	answer, ok := route.methods[c.r.Method]
 	if !ok {

@@ -41,6 +41,8 @@ type Options struct {
 	Access *access.Access
 	// Policy is what the configuration allows beyond roles.
 	Policy auth.Policy
+	// SignIn answers the paths of signing in; nil: there are none.
+	SignIn http.Handler
 	// Version is the program's version, shown by [api.PathVersion].
 	Version string
 	// TLS, when set, makes [Server.Run] speak TLS on its listener.
@@ -84,6 +86,7 @@ type Server struct {
 	cross  *http.CrossOriginProtection
 	tokens *tokenLimits
 	joins  *addressLimits
+	hooks  *addressLimits // of messages with a wrong signature
 
 	drain    sync.Once
 	draining chan struct{} // closed when a stop was asked
@@ -130,6 +133,7 @@ func New(o Options) (*Server, error) {
 		cross:    http.NewCrossOriginProtection(),
 		tokens:   newTokenLimits(o),
 		joins:    newAddressLimits(o.TrustedProxies),
+		hooks:    newAddressLimits(o.TrustedProxies),
 		draining: make(chan struct{}),
 	}
 	s.routes = s.table()

@@ -37,8 +37,11 @@ var layout = map[string]rule{
 	"sync/simtest":  {may: []string{"api", "sync", "internal/planted"}, testOnly: true, never: []string{"os", "net/http"}},
 
 	"server":                              {may: []string{"api", "server/core", "server/auth", "server/auth/access"}},
-	"server/core":                         {may: []string{"api", "server/store"}},
+	"server/core":                         {may: []string{"api", "server/store", "server/search"}},
+	"server/search":                       {may: []string{"api"}, never: []string{"os", "net/http", "database/sql"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
+	"server/auth/oauth":                   {may: []string{"api", "server/auth", "server/auth/upstream", "server/store"}},
+	"server/auth/upstream":                {may: []string{"server/store", "internal/atomicfile"}},
 	"server/metrics":                      {may: []string{"api"}},
 	"server/export":                       {may: []string{"api", "server/store"}},
 	"server/auth/access":                  {may: []string{"api", "server/auth", "server/auth/forge", "server/store"}},
@@ -48,6 +51,8 @@ var layout = map[string]rule{
 	"server/store":                        {may: []string{"api"}},
 	"server/store/storetest":              {may: []string{"api", "server/store"}, testOnly: true},
 	"server/store/sqlitestore/sqlitetest": {may: []string{"server/store", "server/store/sqlitestore"}, testOnly: true},
+	"server/store/pgstore":                {may: []string{"api", "server/store"}},
+	"server/store/pgstore/pgtest":         {testOnly: true},
 	"server/store/sqlitestore":            {may: []string{"api", "server/store", "internal/atomicfile"}},
 
 	"agents/claude": {may: []string{"api", "memory", "sync/remote", "sync/memdir", "internal/control"}},
@@ -77,7 +82,10 @@ var layout = map[string]rule{
 // owners lists libraries that stand behind an interface of ours: their paths,
 // and the only directories whose production files may import them.
 var owners = map[string][]string{
+	"github.com/coreos/go-oidc":       {"server/auth/upstream"},
 	"github.com/fsnotify/fsnotify":    {"watcher"},
+	"github.com/jackc/pgx":            {"server/store/pgstore", "server/store/pgstore/pgtest"},
+	"github.com/pressly/goose":        {"server/store/pgstore"},
 	"github.com/go-git/go-git":        {"internal/gitrepo", "server/export"},
 	"github.com/prometheus":           {"server/metrics"},
 	"github.com/spf13/cobra":          {"cmd/teammemd"},
@@ -184,6 +192,8 @@ func TestForbiddenEdges(t *testing.T) {
 		{"server/core/x.go", module + "/scanner"},
 		{"server/core/x.go", module + "/server/auth"},
 		{"server/auth/x.go", module + "/server/core"},
+		{"server/search/x.go", module + "/server/store"},
+		{"server/search/x.go", "os"},
 		{"server/store/x.go", module + "/server/store/sqlitestore"},
 		{"server/store/sqlitestore/x.go", module + "/server/core"},
 		{"internal/config/x.go", module + "/internal/gitrepo"},

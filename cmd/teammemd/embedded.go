@@ -32,11 +32,13 @@ type embedded struct {
 	access  *slog.Logger // of requests, where the configuration wants it
 	core    *core.Core
 	auth    *auth.Auth
+	people  *people
 	front   *front
 	metrics *metricsFront // nil where they are off
 	cert    *certificate  // nil without TLS
 	first   *server.Server
 	rules   *rulesName
+	feed    store.Feed   // nil where one process alone serves the store
 	close   func() error // of the store, once
 
 	backend   store.Backend
@@ -73,7 +75,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 	if e.metrics, err = newMetrics(ctx, c, log); err != nil {
 		return nil, err
 	}
-	backend, err := openServing(ctx, c.Data, e.storeMeter())
+	backend, err := openServing(ctx, c, log, e.storeMeter())
 	if err != nil {
 		e.metrics.close()
 		return nil, err
@@ -81,13 +83,17 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 	e.close = sync.OnceValue(func() error {
 		e.metrics.close()
 		if err := backend.Close(); err != nil {
-			return fmt.Errorf("closing the store in %q: %w", c.Data, err)
+			return fmt.Errorf("closing the store in %q: %w", storeName(c), err)
 		}
 		return nil
 	})
 	e.backend = backend
 	e.retention.Store(&c.Retention)
-	e.auth = auth.New(backend, auth.Options{Log: log})
+	if e.people, err = newPeople(backend, c, log); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.feed, _ = backend.(store.Feed)
+	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
 	o := core.Options{
 		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	}
@@ -157,6 +163,9 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { e.rescan(gctx); return nil })
 	group.Go(func() error { e.retain(gctx); return nil })
+	if e.feed != nil {
+		group.Go(func() error { return e.core.Follow(gctx, e.feed) })
+	}
 	if e.cert != nil {
 		group.Go(func() error { e.cert.watch(gctx, e.log); return nil })
 	}
@@ -201,8 +210,12 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	signIn, err := e.signIn(c, proxies)
+	if err != nil {
+		return nil, err
+	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Policy: policy, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits.RatePerSecond), Burst: c.Limits.Burst, MaxStreams: c.Limits.Streams,
 		UploadRate: rateOf(c.Limits.UploadBytesPerSecond), UploadBurst: c.Limits.UploadBurstBytes, Log: e.log,
 	}

@@ -48,8 +48,8 @@ func describeUser(u store.User) userRow {
 	return userRow{u.ID, u.Issuer, u.Login, u.Name, u.Email, u.Groups, u.Member, u.CreatedAt, u.SeenAt}
 }
 
-// people returns what keeps the people of a store.
-func people(s store.Backend) (store.People, error) {
+// peopleIn returns what keeps the people of a store.
+func peopleIn(s store.Backend) (store.People, error) {
 	p, ok := s.(store.People)
 	if !ok {
 		return nil, errors.New("this store keeps no people")
@@ -60,7 +60,7 @@ func people(s store.Backend) (store.People, error) {
 func (a *app) listUsers(ctx context.Context, flags *serverFlags) error {
 	rows := []userRow{}
 	err := a.withStore(ctx, flags, func(s store.Backend) error {
-		p, err := people(s)
+		p, err := peopleIn(s)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (f *whoFlags) find(ctx context.Context, s store.Backend, args []string) (so
 		}
 		return found, nil
 	}
-	p, err := people(s)
+	p, err := peopleIn(s)
 	if err != nil {
 		return someone{}, err
 	}

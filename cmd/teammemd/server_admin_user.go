@@ -128,7 +128,7 @@ func (a *app) eraseUser(ctx context.Context, server *serverFlags, flags *whoFlag
 		}
 		// The account goes last: until then the same words find it again.
 		if person.user != nil {
-			p, err := people(s)
+			p, err := peopleIn(s)
 			if err != nil {
 				return err
 			}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server/auth"
 	"github.com/teammem/teammemd/server/store"
 )
@@ -20,32 +22,45 @@ const databaseFile = "teammemd.db"
 // withStore opens what a server keeps, to be read beside one that may be running
 // on it. It never makes a store where there is none.
 func (a *app) withStore(ctx context.Context, flags *serverFlags, use func(store.Backend) error) error {
-	return a.withBackend(flags, use, func(dir string) (store.Backend, error) { return openBeside(ctx, dir) })
+	return a.withBackend(flags, use, func(c config.Server) (store.Backend, error) { return openBeside(ctx, c) })
 }
 
-// withStoreAlone is withStore for what changes the store: no server may run on
-// it.
+// withStoreAlone is withStore for what changes the store: on SQLite no server may
+// run on it.
 func (a *app) withStoreAlone(ctx context.Context, flags *serverFlags, use func(store.Backend) error) error {
-	return a.withBackend(flags, use, func(dir string) (store.Backend, error) { return openServing(ctx, dir, nil) })
+	return a.withBackend(flags, use, func(c config.Server) (store.Backend, error) {
+		return openServing(ctx, c, slog.New(slog.DiscardHandler), nil)
+	})
 }
 
-func (a *app) withBackend(flags *serverFlags, use func(store.Backend) error, open func(dir string) (store.Backend, error)) error {
-	dir, err := flags.loadData(a)
+func (a *app) withBackend(flags *serverFlags, use func(store.Backend) error, open func(config.Server) (store.Backend, error)) error {
+	c, err := flags.loadStore(a)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, databaseFile)); errors.Is(err, os.ErrNotExist) {
-		return withHint(fmt.Errorf("there is no database in %s", dir), "name the server's directory, --data DIR, or its configuration, --config FILE")
+	if err := mustExist(c); err != nil {
+		return err
 	}
-	backend, err := open(dir)
+	backend, err := open(c)
 	if err != nil {
 		return err
 	}
 	err = use(backend)
 	if closing := backend.Close(); closing != nil {
-		err = errors.Join(err, fmt.Errorf("closing the store in %q: %w", dir, closing))
+		err = errors.Join(err, fmt.Errorf("closing the store in %q: %w", storeName(c), closing))
 	}
 	return err
+}
+
+// mustExist refuses a directory without a database: opening it would make one.
+func mustExist(c config.Server) error {
+	if c.Database.URL != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(c.Data, databaseFile)); errors.Is(err, os.ErrNotExist) {
+		return withHint(fmt.Errorf("there is no database in %s", c.Data), "name the server's directory, --data DIR, or its configuration, --config FILE")
+	}
+	return nil
 }
 
 // repoFlag selects repos.

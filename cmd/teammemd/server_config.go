@@ -44,15 +44,17 @@ func (f *serverFlags) load(a *app) (config.Server, error) {
 	return effective.Config, err
 }
 
-// loadData is load for verbs that need only the directory. Where --data names
-// it, the system's file is left alone: it may be another server's, or not
-// readable for this user.
-func (f *serverFlags) loadData(a *app) (string, error) {
-	if f.data != "" && f.config == "" {
-		return f.data, nil
+// loadStore is load for verbs that need only to know where the data are. Where
+// --data names the directory, the system's file is left alone: it may be another
+// server's, or not readable for this user. The environment counts, as it does for
+// the server.
+func (f *serverFlags) loadStore(a *app) (config.Server, error) {
+	if f.data == "" || f.config != "" {
+		return f.load(a)
 	}
-	c, err := f.load(a)
-	return c.Data, err
+	in := config.Input{Getenv: a.getenv, Flags: map[string]string{"data": f.data}}
+	effective, err := config.LoadServer(in)
+	return effective.Config, err
 }
 
 // checkExposure refuses an address that would carry tokens in the clear. The

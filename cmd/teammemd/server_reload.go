@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"slices"
@@ -55,6 +56,9 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	if keep("data", old.Data != c.Data) {
 		c.Data = old.Data
 	}
+	if keep("database.url", old.Database.URL != c.Database.URL) {
+		c.Database.URL = old.Database.URL
+	}
 	if keep("tls_cert", (old.TLSCert == "") != (c.TLSCert == "")) {
 		c.TLSCert, c.TLSKey = old.TLSCert, old.TLSKey
 	}
@@ -63,6 +67,12 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	}
 	if keep("log_format", old.LogFormat != c.LogFormat) {
 		c.LogFormat = old.LogFormat
+	}
+	if keep("sign_in.key_file", old.SignIn.KeyFile != c.SignIn.KeyFile) {
+		c.SignIn.KeyFile = old.SignIn.KeyFile
+	}
+	if keep("sign_in.forge.kind", old.SignIn.Forge.Kind == "" && c.SignIn.Forge.Kind != "") {
+		c.SignIn.Forge = old.SignIn.Forge
 	}
 	if keep("metrics_listen", old.MetricsListen != c.MetricsListen) {
 		c.MetricsListen = old.MetricsListen
@@ -79,11 +89,20 @@ type settings struct {
 	retire  bool
 	access  bool
 	limits  config.Limits
+	signIn  string
 }
 
 func served(c config.Server) settings {
 	proxies := slices.Sorted(slices.Values(c.TrustedProxies))
-	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.AccessLog, c.Limits}
+	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.AccessLog, c.Limits, signInText(c.SignIn)}
+}
+
+// signInText differs where signing in does, also by a secret in its file. It is
+// compared, and never leaves this function's callers.
+func signInText(s config.SignIn) string {
+	forge, _ := s.Forge.Secret() // one that cannot be read fails elsewhere
+	oidc, _ := s.OIDC.Secret()
+	return fmt.Sprintf("%q", []any{s, forge, oidc})
 }
 
 // reloadOnHangup reads the configuration again at each SIGHUP until ctx ends. A

@@ -37,11 +37,11 @@ func TestCarryOver(t *testing.T) {
 			"what waits",
 			with(func(c *config.Server) {
 				c.Listen, c.Data, c.TLSCert, c.TLSKey, c.LogFormat, c.Limits.MaxEntries = "127.0.0.1:2", "b", "c", "d", "text", 5
+				c.WritersMayRetire, c.Database.URL = true, "postgres://db/teammemd"
 				c.MetricsListen, c.DrainDelay = "127.0.0.1:3", 1
-				c.WritersMayRetire = true
 			}),
 			with(func(c *config.Server) { c.WritersMayRetire = true }),
-			[]string{"listen", "data", "tls_cert", "drain_delay", "log_format", "metrics_listen", "limits.max_entries"},
+			[]string{"listen", "data", "database.url", "tls_cert", "drain_delay", "log_format", "metrics_listen", "limits.max_entries"},
 		},
 	}
 	for _, tt := range tests {

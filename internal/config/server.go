@@ -55,6 +55,12 @@ type Server struct {
 	Limits Limits `toml:"limits"`
 	// Retention says which contents of history may go.
 	Retention Retention `toml:"retention"`
+	// SignIn says how people sign in.
+	SignIn SignIn `toml:"sign_in"`
+	// Access says where it is looked up what signed-in people may.
+	Access Access `toml:"access"`
+	// Database says where the data are kept instead of in the data directory.
+	Database Database `toml:"database"`
 }
 
 // Retention says which contents of old versions a server takes away, once a day.
@@ -66,6 +72,13 @@ type Retention struct {
 	// KeepVersions is how many versions of each key stay whatever their age; 0: by
 	// age alone.
 	KeepVersions int `toml:"keep_versions"`
+}
+
+// Database is the address of a PostgreSQL database.
+type Database struct {
+	// URL is postgres://user:password@host,host/name?..., or keywords and values as
+	// libpq takes them; "" means SQLite in the data directory.
+	URL string `toml:"url" config:"secret"`
 }
 
 // Limits bound what one client can ask for.
@@ -97,6 +110,8 @@ func serverDefaults() *Server {
 			MaxEntries: api.MaxEntries, RatePerSecond: 10_000, Burst: 50_000,
 			Streams: 1_000, UploadBytesPerSecond: 16 << 20, UploadBurstBytes: 256 << 20,
 		},
+		SignIn: signInDefaults(),
+		Access: accessDefaults(),
 	}
 }
 
@@ -141,6 +156,11 @@ func (s Server) faults() []fault {
 	}
 	if s.DrainDelay < 0 || s.DrainDelay.Std() > maxDrainDelay {
 		bad("drain_delay", "it must be from 0s to "+Duration(maxDrainDelay).String())
+	}
+	out = append(out, s.SignIn.faults()...)
+	out = append(out, s.Access.faults()...)
+	if u := s.Database.URL; u != "" && !strings.HasPrefix(u, "postgres://") && !strings.HasPrefix(u, "postgresql://") && !strings.Contains(u, "=") {
+		bad("database.url", "it must be postgres://user@host/name, or keywords and values such as host=a dbname=b")
 	}
 	out = append(out, s.metricsFaults()...)
 	out = append(out, s.Limits.faults()...)

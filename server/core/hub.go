@@ -59,6 +59,19 @@ func (h *Hub) Bump(repo api.Repo, version uint64) {
 	}
 }
 
+// BumpAll says that any repo may have moved: every reader looks again.
+func (h *Hub) BumpAll() {
+	h.mu.Lock()
+	repos := make([]api.Repo, 0, len(h.subs))
+	for repo := range h.subs {
+		repos = append(repos, repo)
+	}
+	h.mu.Unlock()
+	for _, repo := range repos {
+		h.Bump(repo, 0)
+	}
+}
+
 // listeners counts the subscriptions.
 func (h *Hub) listeners() int {
 	h.mu.Lock()

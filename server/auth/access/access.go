@@ -66,6 +66,8 @@ type Options struct {
 	Names store.Names
 	// Policy may be nil.
 	Policy *PolicyFile
+	// Hooks reads what the forge sends by itself; nil where it sends nothing.
+	Hooks *forge.Hooks
 	// Log gets a line where the forge begins and ceases to answer, and for what an
 	// operator has to mend. Default: discarded.
 	Log *slog.Logger
@@ -142,13 +144,25 @@ func (a *Access) Decide(ctx context.Context, g auth.Grant, repo api.Repo) (Decis
 	if g.User == "" {
 		return a.service(ctx, g, repo)
 	}
-	nothing := Decision{Repo: repo, Until: a.o.Now().Add(NoLife)}
-	if a.o.People == nil {
-		return nothing, nil
+	d, err := a.person(ctx, g, repo)
+	own := g.Role(repo) // by itself: what a person was invited to
+	if err != nil {
+		if own == api.NoRole {
+			return Decision{}, err
+		}
+		home, _, err := a.names.at(ctx, repo)
+		return Decision{Role: own, Repo: home, Until: a.o.Now().Add(NoLife)}, err
 	}
+	d.Role = max(d.Role, own, g.Role(d.Repo))
+	return d, nil
+}
+
+// person decides for somebody who signed in, by policy and forge.
+func (a *Access) person(ctx context.Context, g auth.Grant, repo api.Repo) (Decision, error) {
 	// What the token does not reach is not asked about.
-	if _, bound, err := a.bound(ctx, g, repo, api.Repo{}); err != nil || bound == api.NoRole {
-		return nothing, err
+	home, bound, err := a.bound(ctx, g, repo, api.Repo{})
+	if err != nil || bound == api.NoRole || a.o.People == nil {
+		return Decision{Repo: home, Until: a.o.Now().Add(NoLife)}, err
 	}
 	e, err := a.entry(ctx, g.User, repo)
 	if err != nil {
@@ -158,7 +172,7 @@ func (a *Access) Decide(ctx context.Context, g auth.Grant, repo api.Repo) (Decis
 	if err != nil || d.Role == api.NoRole {
 		return d, err
 	}
-	_, bound, err := a.bound(ctx, g, repo, d.Repo)
+	_, bound, err = a.bound(ctx, g, repo, d.Repo)
 	d.Role = min(d.Role, bound)
 	return d, err
 }

@@ -430,31 +430,6 @@ func TestForgetWhileAsking(t *testing.T) {
 	}
 }
 
-func TestRenamedByWebhook(t *testing.T) {
-	w := newWorld(t, "")
-	id := w.hub.Repo("acme/old", "private")
-	w.hub.Allow("ada", "acme/old", "push")
-	w.decide("ada", "acme/old", api.Writer, "acme/old")
-	w.hub.Rename("acme/old", "acme/new")
-	w.hub.Forgot()
-	from, to := repoOf(t, "acme/old"), repoOf(t, "acme/new")
-
-	// Of data that is not this repository's nothing is moved.
-	if err := w.access.Renamed(t.Context(), from, to, w.forge.Identity(id+1)); err != nil {
-		t.Fatal(err)
-	}
-	if home, err := w.names.Resolve(t.Context(), from); err != nil || home != from {
-		t.Errorf("another's rename moved the data to %v, %v", home, err)
-	}
-	if err := w.access.Renamed(t.Context(), from, to, w.forge.Identity(id)); err != nil {
-		t.Fatal(err)
-	}
-	if home, err := w.names.Resolve(t.Context(), from); err != nil || home != to {
-		t.Errorf("the data is at %v, %v", home, err)
-	}
-	w.decide("ada", "acme/old", api.Writer, "acme/new")
-}
-
 func TestBounds(t *testing.T) {
 	w := newWorld(t, "")
 	w.signIn("bob")

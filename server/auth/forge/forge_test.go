@@ -370,9 +370,6 @@ func TestNewRefuses(t *testing.T) {
 
 // A forge that does not answer costs five seconds, not the request.
 func TestSilence(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes five seconds")
-	}
 	t.Parallel()
 	w := newWorld(t, "github")
 	token := w.Person("ada")
