@@ -128,7 +128,7 @@ func TestCertificateIsWatched(t *testing.T) {
 		}
 		go c.watch(ctx, slog.New(slog.NewTextHandler(&logged, nil)))
 		look := func() int64 {
-			time.Sleep(certificateEvery)
+			<-time.After(certificateEvery)
 			synctest.Wait()
 			return c.current.Load().Leaf.SerialNumber.Int64()
 		}

@@ -107,13 +107,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("creating data directory: %w", err)
 	}
 	if opts.Serve {
-		lock := flock.New(filepath.Join(opts.Dir, lockName), flock.SetPermissions(0o600))
-		locked, err := lock.TryLock()
+		lock, err := lockDir(opts.Dir)
 		if err != nil {
-			return nil, fmt.Errorf("locking %q: %w", opts.Dir, err)
-		}
-		if !locked {
-			return nil, fmt.Errorf("%w: %q", store.ErrLocked, opts.Dir)
+			return nil, err
 		}
 		s.lock = lock
 	}
@@ -121,6 +117,19 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening %q: %w", s.path, err), s.Close())
 	}
 	return s, nil
+}
+
+// lockDir takes the serving lock of a data directory.
+func lockDir(dir string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
+	locked, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking %q: %w", dir, err)
+	}
+	if !locked {
+		return nil, fmt.Errorf("%w: %q", store.ErrLocked, dir)
+	}
+	return lock, nil
 }
 
 func (s *Store) open(ctx context.Context) error {
