@@ -108,6 +108,7 @@ func (d *redaction) round(ctx context.Context) (found bool, err error) {
 	}
 	d.answer.Version = after.Version
 	maps.Copy(d.answer.Live, live)
+	c.views.get(after) // what is kept of the state before must not stay
 	c.hub.Bump(repo, after.Version)
 	c.o.Log.WarnContext(ctx, "contents redacted", "repo", repo.String(), "version", after.Version, "contents", len(clean), "token", d.by.Token)
 	return d.request.Value != "", nil

@@ -181,6 +181,7 @@ type Backend interface {
 	Rescans
 	Audits
 	Names
+	Keeper
 	// Close finishes what Update has begun and releases the files.
 	Close() error
 }

@@ -66,6 +66,8 @@ type Options struct {
 	Names store.Names
 	// Policy may be nil.
 	Policy *PolicyFile
+	// Hooks reads what the forge sends by itself; nil where it sends nothing.
+	Hooks *forge.Hooks
 	// Log gets a line where the forge begins and ceases to answer, and for what an
 	// operator has to mend. Default: discarded.
 	Log *slog.Logger
@@ -142,14 +144,44 @@ func (a *Access) Decide(ctx context.Context, g auth.Grant, repo api.Repo) (Decis
 	if g.User == "" {
 		return a.service(ctx, g, repo)
 	}
-	nothing := Decision{Repo: repo, Until: a.o.Now().Add(NoLife)}
-	if a.o.People == nil {
-		return nothing, nil
-	}
 	// What the token does not reach is not asked about.
-	if _, bound, err := a.bound(ctx, g, repo, api.Repo{}); err != nil || bound == api.NoRole {
-		return nothing, err
+	home, bound, err := a.bound(ctx, g, repo, api.Repo{})
+	if err != nil || bound == api.NoRole {
+		return Decision{Repo: home, Until: a.o.Now().Add(NoLife)}, err
 	}
+	// What join codes gave them holds whatever an issuer says.
+	role, err := a.invited(ctx, g, home)
+	if err != nil {
+		return Decision{}, err
+	}
+	own := Decision{Repo: home, Role: min(role, bound), Until: a.o.Now().Add(NoLife)}
+	if a.o.People == nil {
+		return own, nil
+	}
+	d, err := a.person(ctx, g, repo)
+	if own.Role > d.Role {
+		return own, nil
+	}
+	return d, err
+}
+
+// invited returns what memberships give a person in the data at home. A
+// membership follows its repo through renames.
+func (a *Access) invited(ctx context.Context, g auth.Grant, home api.Repo) (best api.Role, err error) {
+	for _, m := range g.Account().Member {
+		its, _, err := a.names.at(ctx, m.Repo)
+		if err != nil {
+			return api.NoRole, err
+		}
+		if its == home {
+			best = max(best, m.Role)
+		}
+	}
+	return best, nil
+}
+
+// person decides by what a policy gives a person, and what the forge says.
+func (a *Access) person(ctx context.Context, g auth.Grant, repo api.Repo) (Decision, error) {
 	e, err := a.entry(ctx, g.User, repo)
 	if err != nil {
 		return Decision{}, err

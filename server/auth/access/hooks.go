@@ -2,8 +2,11 @@ package access
 
 import (
 	"context"
+	"errors"
+	"net/http"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/auth/forge"
 )
 
 // ForgetRepo makes the next request about a repo ask the forge again, by whatever
@@ -25,22 +28,48 @@ func (a *Access) ForgetOwner(owner string) {
 	a.broadcast()
 }
 
-// Renamed gives the data of a repository its new name at once. It acts only for
-// data that belongs to this repository already: nothing else is believed of a
-// message.
-func (a *Access) Renamed(ctx context.Context, from, to api.Repo, identity string) error {
-	if a.o.Names != nil && !from.IsZero() && !to.IsZero() && identity != "" {
-		_, has, err := a.names.at(ctx, from)
-		if err != nil {
-			return err
-		}
-		if has == identity {
-			if _, err := a.names.bind(ctx, to, identity); err != nil {
-				a.o.Log.ErrorContext(ctx, "renamed repository keeps its old name here", "from", from.String(), "to", to.String(), "error", err)
-			}
-		}
+// Webhook acts on what a forge of this kind sent: it forgets what may have
+// changed, and gives the data of a renamed repository its new name. The error
+// wraps [api.ErrNotFound] where nothing is expected from such a forge,
+// [api.ErrForbidden] for what it did not sign, and [api.ErrBadRequest].
+func (a *Access) Webhook(ctx context.Context, kind string, h http.Header, body []byte) error {
+	if a.o.Hooks == nil || a.o.Hooks.Kind() != kind {
+		return api.Errorf(api.ErrNotFound, "there is nothing at this path")
 	}
-	a.ForgetRepo(from, identity)
-	a.ForgetRepo(to, identity)
+	event, err := a.o.Hooks.Read(h, body)
+	switch {
+	case errors.Is(err, forge.ErrSignature):
+		return api.Errorf(api.ErrForbidden, "the signature is missing or wrong")
+	case err != nil:
+		return api.Errorf(api.ErrBadRequest, "the body is not an event of a %s", kind)
+	}
+	if err := a.renamed(ctx, event); err != nil {
+		return err
+	}
+	for _, repo := range event.Repos {
+		a.ForgetRepo(repo, event.Identity)
+	}
+	for _, owner := range event.Owners {
+		a.ForgetOwner(owner)
+	}
+	return nil
+}
+
+// Expects reports whether a forge of this kind may send something.
+func (a *Access) Expects(kind string) bool { return a.o.Hooks != nil && a.o.Hooks.Kind() == kind }
+
+// renamed acts only for data that belongs to this repository and has the name
+// that it is said to leave: an event that comes late, or again, moves nothing.
+func (a *Access) renamed(ctx context.Context, e forge.Event) error {
+	if a.o.Names == nil || e.From.IsZero() || e.To.IsZero() || e.Identity == "" {
+		return nil
+	}
+	home, identity, err := a.names.at(ctx, e.From)
+	if err != nil || home != e.From || identity != e.Identity {
+		return err
+	}
+	if _, err := a.names.bind(ctx, e.To, e.Identity); err != nil {
+		a.o.Log.ErrorContext(ctx, "renamed repository keeps its old name here", "from", e.From.String(), "to", e.To.String(), "error", err)
+	}
 	return nil
 }

@@ -63,7 +63,7 @@ func TestPolicyReload(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(3 * time.Second) // of the bubble's clock
+			<-time.After(3 * time.Second) // of the bubble's clock
 			synctest.Wait()
 		}
 		want("at first", api.Reader)
@@ -81,7 +81,7 @@ func TestPolicyReload(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		want("without a file", api.Maintainer)
 		write("")
 		want("after all rules went", api.NoRole)

@@ -79,7 +79,11 @@ func wantSound(tb testing.TB, dir string) {
 	if got := rawDatabase(tb, dir, "PRAGMA integrity_check"); len(got) != 1 || got[0] != "ok" {
 		tb.Errorf("integrity check: %q", got)
 	}
-	// The head must be what history says: nothing half-written.
+	for _, p := range problems(tb, dir) {
+		tb.Errorf("%q %q: %s", p.Repo, p.Key, p.What)
+	}
+	// The head must be what history says: nothing half-written. Asked once more, so
+	// that the check is not its own judge.
 	for what, query := range map[string]string{
 		"entries without their version": "SELECT key FROM entries e WHERE NOT EXISTS (SELECT 1 FROM versions v WHERE (v.repo, v.key, v.version, v.sum) = (e.repo, e.key, e.version, e.sum))",
 		"entries without a body":        "SELECT key FROM entries e WHERE NOT EXISTS (SELECT 1 FROM bodies b WHERE (b.repo, b.sum) = (e.repo, e.sum))",

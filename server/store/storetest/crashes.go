@@ -21,6 +21,7 @@ func (s *suite) crash() store.Backend {
 	if err != nil {
 		s.Fatalf("opening after a crash: %v", err)
 	}
+	s.wantSound(left)
 	s.Cleanup(func() {
 		if err := left.Close(); err != nil {
 			s.Errorf("closing the store of a crash: %v", err)

@@ -31,7 +31,7 @@ type Harness struct {
 // Run runs the whole suite. fresh is called once for every test.
 func Run(t *testing.T, fresh func(t *testing.T) Harness) {
 	t.Helper()
-	for _, group := range []map[string]func(*suite){writing, reading, concurrency, lifecycle, crashes, tokens, joinCodes, policies, redactions, audits, names} {
+	for _, group := range []map[string]func(*suite){writing, reading, concurrency, lifecycle, crashes, tokens, joinCodes, policies, redactions, audits, names, care} {
 		for _, name := range slices.Sorted(maps.Keys(group)) {
 			run := group[name]
 			t.Run(name, func(t *testing.T) {
@@ -66,10 +66,20 @@ func (s *suite) close() {
 	if s.store == nil {
 		return
 	}
+	s.wantSound(s.store)
 	if err := s.store.Close(); err != nil {
 		s.Errorf("closing: %v", err)
 	}
 	s.store = nil
+}
+
+// wantSound checks that a store finds nothing wrong with itself.
+func (s *suite) wantSound(b store.Backend) {
+	s.Helper()
+	err := b.Check(s.Context(), func(p store.Problem) { s.Errorf("%q %q: %s", p.Repo, p.Key, p.What) })
+	if err != nil && s.Context().Err() == nil {
+		s.Errorf("checking the store: %v", err)
+	}
 }
 
 func (s *suite) reopen() {
