@@ -66,7 +66,8 @@ const (
 
 	PathLive  = "/livez"
 	PathReady = "/readyz"
-	// What a forge sends by itself; the last segment is its kind.
+	// PathWebhookGitHub and the two after it are where a forge sends by itself; the
+	// last segment is its kind.
 	PathWebhookGitHub = "/api/v1/webhooks/github"
 	PathWebhookGitLab = "/api/v1/webhooks/gitlab"
 	PathWebhookGitea  = "/api/v1/webhooks/gitea"

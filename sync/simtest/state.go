@@ -186,12 +186,12 @@ func (s *state) Purge(_ context.Context, sums []api.Checksum) error {
 			s.disk.written++
 		}
 	}
-	for i := len(s.copies) - 1; i >= 0; i-- {
+	for i, c := range slices.Backward(s.copies) {
 		if err := s.between(); err != nil {
 			return err
 		}
-		if s.purged[s.copies[i].text.sum] {
-			if s.copies[i].promised {
+		if s.purged[c.text.sum] {
+			if c.promised {
 				s.acknowledged--
 			}
 			s.copies = slices.Delete(s.copies, i, i+1)
