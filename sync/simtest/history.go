@@ -89,6 +89,7 @@ type History struct {
 	Big     bool   `json:"big,omitempty"`    // texts are large, so that batches fill up
 	Few     bool   `json:"few,omitempty"`    // the server takes fewer keys than there are
 	Merge   bool   `json:"merge,omitempty"`  // clients merge clean conflicts
+	Steady  bool   `json:"steady,omitempty"` // the rules of the guards stay what they are
 	Ops     []Op   `json:"ops"`
 }
 
@@ -175,6 +176,7 @@ func Draw(seed uint64) History {
 		}
 		h.Ops = append(h.Ops, op)
 	}
+	h.Steady = one(8)
 	return h
 }
 
