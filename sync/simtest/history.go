@@ -90,6 +90,7 @@ type History struct {
 	Big     bool   `json:"big,omitempty"`    // texts are large, so that batches fill up
 	Few     bool   `json:"few,omitempty"`    // the server takes fewer keys than there are
 	Merge   bool   `json:"merge,omitempty"`  // clients merge clean conflicts
+	Steady  bool   `json:"steady,omitempty"` // the rules of the guards stay what they are
 	Ops     []Op   `json:"ops"`
 }
 
@@ -177,6 +178,7 @@ func Draw(seed uint64) History {
 		}
 		h.Ops = append(h.Ops, op)
 	}
+	h.Steady = one(8)
 	return h
 }
 
