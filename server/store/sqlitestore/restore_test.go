@@ -360,6 +360,7 @@ func TestRestoreRefuses(t *testing.T) {
 }
 
 func TestRestoreBesideAServer(t *testing.T) {
+	t.Parallel() // it waits for a busy database
 	dir := t.TempDir()
 	s := serve(t, dir)
 	update(t, s, acme, change("a.md", "one"))
