@@ -19,6 +19,8 @@ PROOF_SEEDS ?= 100000
 # Random steps of the planner, and histories of real processes, in a proof.
 PROOF_STEPS ?= 10000000
 PROOF_HISTORIES ?= 200
+# Primaries of PostgreSQL that are killed in a proof.
+FAILOVERS ?= 20
 FUZZTIME ?= 10s
 # For each of the scanner's three fuzz targets: a minute in all, and ten in a
 # proof.
@@ -99,6 +101,10 @@ fuzz-scanner: ## the scanner's fuzz targets for SCAN_FUZZTIME each
 	tests/fuzz.sh ./scanner/view FuzzNormalise $(SCAN_FUZZTIME)
 	tests/fuzz.sh ./scanner/view FuzzDecode $(SCAN_FUZZTIME)
 
+.PHONY: failover
+failover: tools $(SKIPCHECK) ## kills the primary of a PostgreSQL with two standbys under load, FAILOVERS times
+	$(call figures,-timeout 0 ./tests -run '^TestFailover$$' -args -failovers $(FAILOVERS))
+
 .PHONY: proof
 proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved; a summary at the end
 	@mkdir -p .cache; begun=$$SECONDS; { \
@@ -107,6 +113,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./tests -run '^TestSoak$$' -args -histories $(PROOF_HISTORIES)); \
 		$(call figures,-timeout 0 ./server/store/sqlitestore -run '^TestKilledWhileWriting$$' -args -kills 100); \
 		$(call figures,-timeout 0 -run '^TestF[0-9]' $$(go list ./... | grep -v '/tests$$')); \
+		$(call figures,-timeout 0 ./tests -run '^TestFailover$$' -args -failovers $(FAILOVERS)); \
 		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
 		go run ./tests/teeth -all; \
 		$(MAKE) --no-print-directory fuzz-scanner SCAN_FUZZTIME=$(PROOF_SCAN_FUZZTIME); \

@@ -55,6 +55,9 @@ type Pushed struct {
 type Pulled struct {
 	Entries []Incoming
 	Invalid []string // keys or contents that failed their check, described
+	// At is where the server was when it answered; of several answers, when it
+	// gave the last. Zero: it did not say.
+	At Position
 }
 
 // Incoming is one entry from the server.

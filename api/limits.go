@@ -42,15 +42,37 @@ const (
 	PathHistory    = "/api/v1/history"
 	PathContent    = "/api/v1/content"
 	PathRestore    = "/api/v1/restore"
+	PathSearch     = "/api/v1/search"
 	PathJoin       = "/api/v1/join"
 	PathJoinCodes  = "/api/v1/join-codes"
 	PathScanPolicy = "/api/v1/scan-policy"
 	PathScanMarks  = "/api/v1/scan-marks"
 	PathWhoAmI     = "/api/v1/whoami"
 	PathVersion    = "/version"
-	PathLive       = "/livez"
-	PathReady      = "/readyz"
+	// PathSignInMetadata names those below that clients of the authorization server
+	// need.
+	PathSignInMetadata = "/.well-known/oauth-authorization-server"
+	PathAuthorize      = "/oauth/authorize"
+	PathToken          = "/oauth/token"
+	PathDeviceCode     = "/oauth/device_authorization"
+	PathRevoke         = "/oauth/revoke"
+	PathIntrospect     = "/oauth/introspect"
+	PathDevice         = "/device" // where people type the code of a device
+	PathSignIn         = "/oauth/sign-in"
+	PathSignOut        = "/oauth/sign-out"
+	PathForgeCallback  = "/oauth/callback/forge"
+	PathOIDCCallback   = "/oauth/callback/oidc"
+
+	PathLive  = "/livez"
+	PathReady = "/readyz"
+	// What a forge sends by itself; the last segment is its kind.
+	PathWebhookGitHub = "/api/v1/webhooks/github"
+	PathWebhookGitLab = "/api/v1/webhooks/gitlab"
+	PathWebhookGitea  = "/api/v1/webhooks/gitea"
 )
+
+// ClientCLI is the client id of the command line: public, without a secret.
+const ClientCLI = "teammemd-cli"
 
 // Headers of our additions to the protocol.
 const (
@@ -59,6 +81,9 @@ const (
 	HeaderProtocol = "Teammemd-Protocol"
 	// HeaderState carries "<epoch>;<version>" of the repo, 304 included.
 	HeaderState = "Teammemd-State"
+	// HeaderRequest carries an id that the server made for the request; its logs
+	// have it as request_id.
+	HeaderRequest = "X-Request-Id"
 	// HeaderPolicy carries the revision of the repo's scan policy on answers about
 	// its state, 304 included; it is absent while there never was an entry.
 	HeaderPolicy = "Teammemd-Scan-Policy"

@@ -135,6 +135,34 @@ type RestoreRequest struct {
 	Version uint64 `json:"version"`
 }
 
+// SearchAnswer is the 200 of [PathSearch], best first.
+type SearchAnswer struct {
+	Repo    Repo   `json:"repo"`
+	Version uint64 `json:"version"` // that was searched: never older than the last write before the request
+	// Match is "all" where each result has all that was asked for, and "any" where
+	// no entry had and these have a part.
+	Match    string `json:"match"`
+	Total    int    `json:"total"`    // entries that match
+	Searched int    `json:"searched"` // live entries of the repo
+	// Cut is of how many of them only the beginning is searched: the repo is larger
+	// than the server's memory for searching.
+	Cut     int            `json:"cut,omitempty"`
+	Results []SearchResult `json:"results"`
+}
+
+// SearchResult is one entry that was found.
+type SearchResult struct {
+	Key string `json:"key"`
+	// Line of the content that the snippet is about, from 1; 0 where it has no word.
+	Line int `json:"line"`
+	// Snippet is text of the entry in one line, escaped for nothing. Marks are what
+	// was found in it: from and to in characters (code points), in order.
+	Snippet  string    `json:"snippet"`
+	Marks    [][2]int  `json:"marks,omitempty"`
+	Score    float64   `json:"score"` // for comparison within one answer
+	Modified time.Time `json:"modified"`
+}
+
 // JoinRequest is the body of a POST to [PathJoin].
 type JoinRequest struct {
 	Code string `json:"code"`
@@ -166,8 +194,13 @@ type JoinCodeAnswer struct {
 type WhoAmI struct {
 	Name      string    `json:"name"`
 	Repos     string    `json:"repos"` // the grant's pattern
-	Role      Role      `json:"role"`
+	Role      Role      `json:"role"`  // "none" for a person: it differs by repo
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// User is the id of the account of a person who signed in, Login what Issuer
+	// calls them; left out for a service token.
+	User   string `json:"user,omitempty"`
+	Login  string `json:"login,omitempty"`
+	Issuer string `json:"issuer,omitempty"`
 }
 
 // ServerVersion is the 200 of [PathVersion]: clients test Features, they never

@@ -37,8 +37,12 @@ func (r Role) String() string {
 // MarshalText encodes as [Role.String].
 func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText decodes with [ParseRole].
+// UnmarshalText decodes with [ParseRole]; "none" is [NoRole].
 func (r *Role) UnmarshalText(text []byte) error {
+	if string(text) == roleNames[NoRole] {
+		*r = NoRole
+		return nil
+	}
 	role, err := ParseRole(string(text))
 	if err != nil {
 		return err

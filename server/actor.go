@@ -11,6 +11,7 @@ import (
 func (c *call) actor() api.Actor {
 	return api.Actor{
 		Token:   c.grant.Name,
+		User:    c.grant.User,
 		Person:  c.actorPart(api.HeaderActorPerson),
 		Device:  c.actorPart(api.HeaderActorDevice),
 		Agent:   c.actorPart(api.HeaderActorAgent),

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/teammem/teammemd/api"
 )
@@ -117,6 +119,81 @@ func FuzzQuery(f *testing.F) {
 		w.server.Handler().ServeHTTP(long, r)
 		if rec.Code != long.Code {
 			t.Fatalf("%q is answered with %d, read in full with %d", query, rec.Code, long.Code)
+		}
+	})
+}
+
+// deadlined is a recorder that a stream can set deadlines of.
+type deadlined struct{ *httptest.ResponseRecorder }
+
+// SetReadDeadline implements what [http.ResponseController] looks for.
+func (deadlined) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline implements what [http.ResponseController] looks for.
+func (deadlined) SetWriteDeadline(time.Time) error { return nil }
+
+// FuzzDoors: whatever is sent to whichever route by whomever, the answer is JSON
+// with a reason or a stream, nothing panics, and nothing of the server's inside
+// shows.
+func FuzzDoors(f *testing.F) {
+	w := newTown(f, "", options{})
+	w.repo("acme/api", map[string]string{"ada": "maintain"})
+	w.put(w.token("*", api.Admin), "other/api", entries{"k": "beyond"})
+	tokens := []string{"", "garbage", w.token("acme/*", api.Reader), w.token("acme/*", api.Admin), w.signIn("ada"), w.signIn("eve")}
+	methods, _ := w.server.Table()
+	var doors [][2]string
+	for path, list := range methods {
+		for _, method := range append(list, "OPTIONS") {
+			doors = append(doors, [2]string{method, path})
+		}
+	}
+	slices.SortFunc(doors, func(a, b [2]string) int { return strings.Compare(a[1]+a[0], b[1]+b[0]) })
+	for i := range doors {
+		for _, seed := range [][2]string{
+			{"repo=acme/api", `{"repo":"acme/api"}`},
+			{"repo=other/api&key=k&version=1", `{"repo":"other/api","key":"k","version":1}`},
+			{"repo=%zz;&repo=", `{"repo":7,"code":null,"rule":[],"device":{}}`},
+			{"repo=acme/api&repo=acme/api&all=true&id=x", `[]`},
+			{"repo=acme/api&key=a%00b&version=-1&limit=99999999999999999999&wait=1", "{\"repo\":\"\xff\"}"},
+			{"repo=..%2f..", ""},
+		} {
+			f.Add(uint8(i), uint8(i), seed[0], seed[1], "member")
+		}
+	}
+	f.Fuzz(func(t *testing.T, door, who uint8, query, body, header string) {
+		d, token := doors[int(door)%len(doors)], tokens[int(who)%len(tokens)]
+		// A wait or a stream ends when its client leaves.
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		r := httptest.NewRequest(d[0], d[1], strings.NewReader(body)).WithContext(ctx)
+		r.URL.RawQuery = query
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		for _, name := range []string{
+			"If-None-Match", "If-Match", "Accept-Encoding", "Content-Encoding", "X-GitHub-Event", "X-Hub-Signature-256", "X-Forwarded-For",
+			api.HeaderActorPerson, api.HeaderActorAgent, "Origin", "Sec-Fetch-Site",
+		} {
+			if len(header)%3 == 0 || strings.HasPrefix(name, "X-") {
+				r.Header.Set(name, header)
+			}
+		}
+		rec := httptest.NewRecorder()
+		w.server.Handler().ServeHTTP(deadlined{rec}, r)
+		if rec.Code >= 500 && rec.Code != http.StatusServiceUnavailable {
+			t.Fatalf("%s %s?%s: %d %s", d[0], d[1], query, rec.Code, rec.Body)
+		}
+		text := rec.Body.String()
+		for _, inside := range []string{"goroutine ", ".go:", "runtime error", "panic", "sqlite", "upstream-", "beyond"} {
+			if strings.Contains(text, inside) && !strings.Contains(query+body+header, inside) {
+				t.Fatalf("%s %s?%s: the answer holds %q: %s", d[0], d[1], query, inside, text)
+			}
+		}
+		if strings.Contains(w.logged.String(), "panicked") {
+			t.Fatalf("%s %s?%s: %s", d[0], d[1], query, w.logged)
+		}
+		if rec.Code < 500 && rec.Header().Get("Content-Type") == "application/json" && rec.Header().Get("Content-Encoding") == "" && !strings.Contains(d[1], "oauth") {
+			checkAnswer(t, rec)
 		}
 	})
 }

@@ -14,7 +14,7 @@ const (
 
 // history answers which versions a key, or a whole repo, has had.
 func (c *call) history() error {
-	values, repo, _, err := c.aboutRepo()
+	values, at, err := c.aboutRepo()
 	if err != nil {
 		return err
 	}
@@ -33,16 +33,17 @@ func (c *call) history() error {
 	if !given || limit == 0 {
 		limit = defaultHistory
 	}
-	answer, err := c.core.History(c.r.Context(), repo, key, int(min(limit, maxHistory)))
+	answer, err := c.core.History(c.r.Context(), at.repo, key, int(min(limit, maxHistory)))
 	if err != nil {
 		return err
 	}
+	answer.Repo = at.asked
 	return c.sendJSON(http.StatusOK, answer)
 }
 
 // content answers with one key as it was at one version.
 func (c *call) content() error {
-	values, repo, _, err := c.aboutRepo()
+	values, at, err := c.aboutRepo()
 	if err != nil {
 		return err
 	}
@@ -61,10 +62,11 @@ func (c *call) content() error {
 	if !given {
 		return api.Errorf(api.ErrBadRequest, "the parameter version is missing")
 	}
-	answer, err := c.core.Content(c.r.Context(), repo, key, version)
+	answer, err := c.core.Content(c.r.Context(), at.repo, key, version)
 	if err != nil {
 		return err
 	}
+	answer.Repo = at.asked
 	return c.sendJSON(http.StatusOK, answer)
 }
 
@@ -77,7 +79,7 @@ func (c *call) restore() error {
 	if request.Repo.IsZero() {
 		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
 	}
-	role, err := c.access(request.Repo)
+	at, err := c.access(request.Repo)
 	if err != nil {
 		return err
 	}
@@ -85,10 +87,11 @@ func (c *call) restore() error {
 	if err != nil {
 		return err
 	}
-	pushed, err := c.core.Restore(c.r.Context(), core.Push{Repo: request.Repo, Actor: c.actor(), Role: role}, key, request.Version)
+	pushed, err := c.core.Restore(c.r.Context(), core.Push{Repo: at.repo, Actor: c.actor(), Role: at.role}, key, request.Version)
 	if err != nil {
 		return err
 	}
 	c.stateHeaders(pushed.View)
+	pushed.Repo = at.asked
 	return c.sendJSON(http.StatusOK, pushed.PushAnswer)
 }

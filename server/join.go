@@ -37,14 +37,14 @@ func (c *call) newJoinCode() error {
 	if request.Repo.IsZero() {
 		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
 	}
-	role, err := c.access(request.Repo)
+	at, err := c.access(request.Repo)
 	if err != nil {
 		return err
 	}
-	if role < api.Maintainer {
+	if at.role < api.Maintainer {
 		return api.Errorf(api.ErrForbidden, "inviting is for maintainers of the repo")
 	}
-	answer, err := c.auth.NewJoinCode(c.r.Context(), request.Repo)
+	answer, err := c.auth.NewJoinCode(c.r.Context(), at.repo)
 	if err != nil {
 		return err
 	}

@@ -18,16 +18,17 @@ func (c *call) getMemory() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.access(q.repo); err != nil {
+	at, err := c.access(q.repo)
+	if err != nil {
 		return err
 	}
 	timedOut := false
 	if q.wait > 0 {
-		if timedOut, err = c.await(q); err != nil {
+		if at, timedOut, err = c.await(q, at); err != nil {
 			return err
 		}
 	}
-	view, err := c.core.View(c.r.Context(), q.repo)
+	view, err := c.core.View(c.r.Context(), at.repo)
 	if err != nil {
 		return err
 	}
@@ -44,9 +45,10 @@ func (c *call) getMemory() error {
 		c.w.Header()["Content-Encoding"] = gzipValue
 	}
 	if q.hashes {
-		c.sendBytes(http.StatusOK, view.Hashes(zipped))
+		c.sendBytes(http.StatusOK, view.HashesAs(at.asked, zipped))
 		return nil
 	}
+	q.sel.As = at.asked
 	return c.sendFull(view, q.sel, zipped)
 }
 
@@ -117,7 +119,7 @@ func (b *bodyWriter) Write(p []byte) (int, error) {
 		h["X-Content-Type-Options"] = noSniff
 		b.c.begin(http.StatusOK)
 	}
-	return b.c.w.Write(p)
+	return b.c.write(p)
 }
 
 // putMemory answers PUT of the team-memory door.
@@ -126,25 +128,29 @@ func (c *call) putMemory() error {
 	if err != nil {
 		return err
 	}
-	role, err := c.access(q.repo)
+	at, err := c.access(q.repo)
 	if err != nil {
 		return err
 	}
-	pushed, err := c.push(q.repo, role)
+	pushed, err := c.push(at)
 	if err != nil {
-		c.showState(q.repo)
+		c.showState(at.repo)
 		return err
 	}
+	pushed.Repo = at.asked
 	c.stateHeaders(pushed.View)
 	return c.sendJSON(http.StatusOK, pushed.PushAnswer)
 }
 
 // push reads and carries out one write.
-func (c *call) push(repo api.Repo, role api.Role) (core.Pushed, error) {
-	if err := core.MayWrite(role); err != nil {
+func (c *call) push(at place) (core.Pushed, error) {
+	if err := core.MayWrite(at.role); err != nil {
 		return core.Pushed{}, err
 	}
 	if err := c.charge(); err != nil {
+		return core.Pushed{}, err
+	}
+	if err := c.chargeUpload(); err != nil {
 		return core.Pushed{}, err
 	}
 	request, err := c.readPush()
@@ -152,8 +158,8 @@ func (c *call) push(repo api.Repo, role api.Role) (core.Pushed, error) {
 		return core.Pushed{}, err
 	}
 	return c.core.Push(c.r.Context(), core.Push{
-		Repo: repo, Request: request, IfMatch: parseMatch(c.r.Header["If-Match"]),
-		Actor: c.actor(), Role: role, WritersMayRetire: c.o.Policy.WritersMayRetire(repo),
+		Repo: at.repo, Request: request, IfMatch: parseMatch(c.r.Header["If-Match"]),
+		Actor: c.actor(), Role: at.role, WritersMayRetire: c.o.Policy.WritersMayRetire(at.repo),
 	})
 }
 

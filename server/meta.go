@@ -1,8 +1,8 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/teammem/teammemd/api"
 )
@@ -11,8 +11,11 @@ import (
 // [api.PathVersion] lists them.
 var Features = []string{
 	"allowed", "content", "delta", "epoch", "events", "expect", "gzip", "history", "join", "keys", "redacted", "restore",
-	"scan-marks", "scan-policy", "tombstones", "wait",
+	"scan-marks", "scan-policy", "search", "tombstones", "wait",
 }
+
+// FeatureSignIn is the feature of a server at which people sign in.
+const FeatureSignIn = "sign-in"
 
 func (c *call) whoAmI() error {
 	c.w.Header()["Cache-Control"] = private
@@ -20,7 +23,11 @@ func (c *call) whoAmI() error {
 }
 
 func (c *call) version() error {
-	return c.sendJSON(http.StatusOK, api.ServerVersion{Name: "teammemd", Version: c.o.Version, Protocol: 1, Features: Features})
+	features := Features
+	if c.o.SignIn != nil {
+		features = slices.Sorted(slices.Values(append(slices.Clone(features), FeatureSignIn)))
+	}
+	return c.sendJSON(http.StatusOK, api.ServerVersion{Name: "teammemd", Version: c.o.Version, Protocol: 1, Features: features})
 }
 
 // health is the answer of the probes.
@@ -31,13 +38,20 @@ type health struct {
 // live says that the process answers at all.
 func (c *call) live() error { return c.sendJSON(http.StatusOK, health{"live"}) }
 
-// ready says whether requests should be sent here.
+// Reasons of [api.PathReady], in words.
+const (
+	reasonDraining = "draining: the server is stopping"
+	reasonStore    = "store not readable: the server's log says why"
+)
+
+// ready says whether requests should be sent here, and if not, why.
 func (c *call) ready() error {
 	if c.isDraining() {
-		return api.Errorf(api.ErrUnavailable, "the server is stopping")
+		return api.Errorf(api.ErrUnavailable, reasonDraining)
 	}
 	if err := c.auth.Healthy(c.r.Context()); err != nil {
-		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+		c.log.DebugContext(c.r.Context(), "not ready", "request_id", c.id, "error", err)
+		return api.Errorf(api.ErrUnavailable, reasonStore)
 	}
 	return c.sendJSON(http.StatusOK, health{"ready"})
 }

@@ -33,15 +33,16 @@ func (c *call) query() (url.Values, error) {
 
 // aboutRepo reads the query of a request about one repo, and what its caller may
 // do there.
-func (c *call) aboutRepo() (values url.Values, repo api.Repo, role api.Role, err error) {
+func (c *call) aboutRepo() (values url.Values, at place, err error) {
 	if values, err = c.query(); err != nil {
-		return nil, repo, role, err
+		return nil, place{}, err
 	}
-	if repo, err = repoParam(values); err != nil {
-		return nil, repo, role, err
+	repo, err := repoParam(values)
+	if err != nil {
+		return nil, place{}, err
 	}
-	role, err = c.access(repo)
-	return values, repo, role, err
+	at, err = c.access(repo)
+	return values, at, err
 }
 
 // one returns the value of a parameter that may stand once.

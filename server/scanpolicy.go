@@ -8,7 +8,7 @@ import (
 
 // scanPolicy answers what a repo's maintainers let pass the scanner.
 func (c *call) scanPolicy() error {
-	values, repo, _, err := c.aboutRepo()
+	values, at, err := c.aboutRepo()
 	if err != nil {
 		return err
 	}
@@ -16,10 +16,11 @@ func (c *call) scanPolicy() error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.core.ScanPolicy(c.r.Context(), repo, all == "true")
+	answer, err := c.core.ScanPolicy(c.r.Context(), at.repo, all == "true")
 	if err != nil {
 		return err
 	}
+	answer.Repo = at.asked
 	c.w.Header()["Cache-Control"] = private
 	return c.sendJSON(http.StatusOK, answer)
 }
@@ -33,11 +34,12 @@ func (c *call) allowRule() error {
 	if request.Repo.IsZero() {
 		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
 	}
-	role, err := c.access(request.Repo)
+	at, err := c.access(request.Repo)
 	if err != nil {
 		return err
 	}
-	entry, err := c.core.AllowRule(c.r.Context(), role, c.actor(), request)
+	request.Repo = at.repo
+	entry, err := c.core.AllowRule(c.r.Context(), at.role, c.actor(), request)
 	if err != nil {
 		return err
 	}
@@ -46,7 +48,7 @@ func (c *call) allowRule() error {
 
 // endAllow ends an entry; that takes a maintainer.
 func (c *call) endAllow() error {
-	values, repo, role, err := c.aboutRepo()
+	values, at, err := c.aboutRepo()
 	if err != nil {
 		return err
 	}
@@ -54,26 +56,28 @@ func (c *call) endAllow() error {
 	if err != nil {
 		return err
 	}
-	if err := c.core.EndAllow(c.r.Context(), repo, role, c.actor(), id); err != nil {
+	if err := c.core.EndAllow(c.r.Context(), at.repo, at.role, c.actor(), id); err != nil {
 		return err
 	}
-	answer, err := c.core.ScanPolicy(c.r.Context(), repo, false)
+	answer, err := c.core.ScanPolicy(c.r.Context(), at.repo, false)
 	if err != nil {
 		return err
 	}
+	answer.Repo = at.asked
 	return c.sendJSON(http.StatusOK, answer)
 }
 
 // scanMarks answers which live entries would be refused today.
 func (c *call) scanMarks() error {
-	_, repo, role, err := c.aboutRepo()
+	_, at, err := c.aboutRepo()
 	if err != nil {
 		return err
 	}
-	answer, err := c.core.Marks(c.r.Context(), repo, role)
+	answer, err := c.core.Marks(c.r.Context(), at.repo, at.role)
 	if err != nil {
 		return err
 	}
+	answer.Repo = at.asked
 	c.w.Header()["Cache-Control"] = private
 	return c.sendJSON(http.StatusOK, answer)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/auth/access"
 	"github.com/teammem/teammemd/server/core"
 )
 
@@ -35,8 +36,13 @@ type Options struct {
 	Core *core.Core
 	// Auth says who is calling. Required. Its Run must run beside the server's.
 	Auth *auth.Auth
+	// Access says what the caller may. Its Run must run beside the server's. Default:
+	// what service tokens say of themselves.
+	Access *access.Access
 	// Policy is what the configuration allows beyond roles.
 	Policy auth.Policy
+	// SignIn answers the paths of signing in; nil: there are none.
+	SignIn http.Handler
 	// Version is the program's version, shown by [api.PathVersion].
 	Version string
 	// TLS, when set, makes [Server.Run] speak TLS on its listener.
@@ -47,6 +53,10 @@ type Options struct {
 	// answer of 304 counts as none. Default: 10,000 and 50,000.
 	Rate  float64
 	Burst int
+	// UploadRate and UploadBurst limit the bytes of bodies that one token sends, in
+	// bytes a second. Default: 16 MiB and 256 MiB; at least [api.MaxBodyBytes].
+	UploadRate  float64
+	UploadBurst int
 	// MaxStreams limits the event streams and long polls that one token holds
 	// open at a time. Default: 1,000.
 	MaxStreams int
@@ -58,7 +68,11 @@ type Options struct {
 	DrainDelay time.Duration
 	// DrainTime is how long requests in flight may take after that. Default: 10 s.
 	DrainTime time.Duration
-	// Log gets failures as errors, and each request at debug. Default: discarded.
+	// AccessLog gets one line for each request. Default: Log, at debug.
+	AccessLog *slog.Logger
+	// Meter counts what happens. Default: nobody does.
+	Meter Meter
+	// Log gets failures as errors. Default: discarded.
 	Log *slog.Logger
 }
 
@@ -72,6 +86,7 @@ type Server struct {
 	cross  *http.CrossOriginProtection
 	tokens *tokenLimits
 	joins  *addressLimits
+	hooks  *addressLimits // of messages with a wrong signature
 
 	drain    sync.Once
 	draining chan struct{} // closed when a stop was asked
@@ -82,12 +97,22 @@ func New(o Options) (*Server, error) {
 	if o.Core == nil || o.Auth == nil {
 		return nil, fmt.Errorf("%w: a server needs a core and an auth", api.ErrConfig)
 	}
+	if o.Access == nil {
+		o.Access = access.New(access.Options{})
+	}
 	if o.Rate <= 0 {
 		o.Rate = 10_000
 	}
 	if o.Burst <= 0 {
 		o.Burst = 50_000
 	}
+	if o.UploadRate <= 0 {
+		o.UploadRate = 16 << 20
+	}
+	if o.UploadBurst <= 0 {
+		o.UploadBurst = 256 << 20
+	}
+	o.UploadBurst = max(o.UploadBurst, api.MaxBodyBytes)
 	if o.MaxStreams <= 0 {
 		o.MaxStreams = 1_000
 	}
@@ -97,14 +122,18 @@ func New(o Options) (*Server, error) {
 	if o.DrainTime <= 0 {
 		o.DrainTime = defaultDrain
 	}
+	if o.Meter == nil {
+		o.Meter = unmetered{}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
 		core: o.Core, auth: o.Auth, o: o, log: o.Log,
 		cross:    http.NewCrossOriginProtection(),
-		tokens:   newTokenLimits(o.Rate, o.Burst, o.MaxStreams),
+		tokens:   newTokenLimits(o),
 		joins:    newAddressLimits(o.TrustedProxies),
+		hooks:    newAddressLimits(o.TrustedProxies),
 		draining: make(chan struct{}),
 	}
 	s.routes = s.table()

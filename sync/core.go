@@ -69,7 +69,8 @@ type Core struct {
 	full       bool
 	asked      *Mode
 	paused     bool
-	resolution Resolution // a person's word on a changed server, until it is used
+	resolution Resolution   // a person's word on a changed server, until what it does is recorded
+	about      api.Position // the server that it was found to be about
 	following  bool
 	merging    bool // see SetMerging
 	onDemand   bool // only cycles that were asked for
@@ -195,7 +196,8 @@ func (c *Core) hear(now time.Time, event Event) {
 		c.dirty = c.dirty || !e.Paused
 		c.refreshWord()
 	case Resolved:
-		c.resolution, c.dirty, c.notBefore = e.How, true, time.Time{}
+		c.resolution, c.about = e.How, api.Position{}
+		c.dirty, c.notBefore = true, time.Time{}
 	}
 }
 

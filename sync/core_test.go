@@ -1,6 +1,7 @@
 package sync_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -134,6 +135,97 @@ func TestResolutionIsForOneChange(t *testing.T) {
 	step[teamsync.Look](s, scanned(key, "mine"))
 	if report := s.ends(viewed("restored", 4, noSums())); report.Word != teamsync.ServerChanged {
 		t.Errorf("a restored server is %s", report.Word)
+	}
+}
+
+// TestResolutionCountsOnceRecorded: while what a person's word does to the bases
+// cannot be recorded, the bases are what they were, and the word is kept for the
+// server that it is about, and for no other.
+func TestResolutionCountsOnceRecorded(t *testing.T) {
+	t.Parallel()
+	key, full := aKey(t), errors.New("no space left on device")
+	theirs := map[api.Key]api.Checksum{key: api.SumString("theirs")}
+	look := func(s *script) {
+		s.t.Helper()
+		s.now = s.now.Add(time.Hour) // past any wait
+		step[teamsync.Scan](s, teamsync.Ticked{})
+		step[teamsync.Look](s, scanned(key, "mine"))
+	}
+	tests := []struct {
+		name string
+		next func(s *script)
+	}{
+		{"a closed door", func(s *script) {
+			if report := s.ends(teamsync.Viewed{Err: api.ErrNotFound}); report.Word != teamsync.NoAccess {
+				s.t.Errorf("a 404 is %s", report.Word)
+			}
+		}},
+		{"the same server, later", func(s *script) {
+			commit := step[teamsync.Commit](s, viewed("new", 5, theirs))
+			if base := commit.Record.Bases[key]; !base.Sum.IsZero() || len(base.Ring) != 1 || commit.Record.View == nil || commit.Record.View.Version != 5 {
+				s.t.Errorf("the record is %+v", commit.Record)
+			}
+			step[teamsync.Inspect](s, teamsync.Committed{}) // a conflict: it is saved first
+		}},
+		{"another server", func(s *script) {
+			if report := s.ends(viewed("newer", 5, theirs)); report.Word != teamsync.ServerChanged {
+				s.t.Errorf("a server that was restored again is %s", report.Word)
+			}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, api.Memory{Epoch: "old", Version: 9, Bases: map[api.Key]api.Base{key: {Sum: api.SumString("mine")}}})
+			step[teamsync.Scan](s, teamsync.Resolved{How: teamsync.AcceptServer})
+			step[teamsync.Look](s, scanned(key, "mine"))
+			step[teamsync.Commit](s, viewed("new", 3, theirs))
+			step[teamsync.Commit](s, teamsync.Committed{Err: full}) // once more, at the end
+			if report := s.ends(teamsync.Committed{Err: full}); !errors.Is(report.Err, full) {
+				t.Errorf("the cycle ended with %v", report.Err)
+			}
+			look(s)
+			tt.next(s)
+		})
+	}
+}
+
+// TestContentsOfAServerSetBack: a server that was restored between its view and
+// the contents that were asked for fills no tree with them; the next look tells.
+func TestContentsOfAServerSetBack(t *testing.T) {
+	t.Parallel()
+	key := aKey(t)
+	old := api.Incoming{Key: key, Content: "old", Sum: api.SumString("old")}
+	theirs := map[api.Key]api.Checksum{key: api.SumString("theirs")}
+	received := func(at api.Position) teamsync.Received {
+		return teamsync.Received{Entries: []teamsync.Arrival{{Incoming: old}}, At: at}
+	}
+	look := func(t *testing.T) *script {
+		t.Helper()
+		s := newScript(t, api.Memory{Epoch: "e", Version: 9, Bases: map[api.Key]api.Base{key: {Sum: api.SumString("mine")}}})
+		step[teamsync.Scan](s, teamsync.Ticked{})
+		step[teamsync.Look](s, scanned(key, "mine"))
+		step[teamsync.Receive](s, viewed("e", 12, theirs))
+		return s
+	}
+	for _, at := range []api.Position{{}, {Epoch: "e", Version: 12}, {Epoch: "e", Version: 13}, {Version: 12}} {
+		step[teamsync.Install](look(t), received(at))
+	}
+	for _, at := range []api.Position{{Epoch: "restored", Version: 12}, {Epoch: "restored", Version: 40}, {Epoch: "e", Version: 11}} {
+		s := look(t)
+		commit := step[teamsync.Commit](s, received(at))
+		if want := (api.Position{Epoch: "e", Version: 12}); len(commit.Record.Bases) > 0 || commit.Record.View == nil || *commit.Record.View != want {
+			t.Errorf("%+v: the record is %+v", at, commit.Record)
+		}
+		s.ends(teamsync.Committed{})
+		s.now = s.now.Add(time.Minute)
+		step[teamsync.Scan](s, teamsync.Ticked{})
+		if look := step[teamsync.Look](s, scanned(key, "mine")); !look.Known.IsZero() {
+			t.Errorf("%+v: the next look is %+v", at, look)
+		}
+		if report := s.ends(viewed(at.Epoch, at.Version, map[api.Key]api.Checksum{key: old.Sum})); report.Word != teamsync.ServerChanged {
+			t.Errorf("%+v: the server is %s", at, report.Word)
+		}
 	}
 }
 

@@ -60,8 +60,10 @@ type cycle struct {
 	saved    []Conflict
 	readOnly error // pushes were refused for want of a role
 	placeErr error // of the local disk; the other keys went on
-	ending   bool
-	err      error // what ended it
+	// resolving: the record under way is what a person's word does to the bases.
+	resolving bool
+	ending    bool
+	err       error // what ended it
 }
 
 // clash is the local side of a conflict.
@@ -162,17 +164,18 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 		return c.end(now, err)
 	}
 	view = c.complete(view)
-	if c.wentBack(view) {
-		if c.resolution == "" || c.cycle.mode.DryRun {
-			c.view = nil
-			return c.end(now, api.ErrServerChanged)
-		}
-		c.applyResolution(view)
+	back := c.wentBack(view)
+	if back && !c.mayResolve(view) {
+		c.view = nil
+		return c.end(now, api.ErrServerChanged)
 	}
-	c.resolution = "" // a word counts for the change that it was about, not for a later one
 	c.cycle.moved = c.view == nil || view.Version != c.view.Version
 	c.view = view
 	c.ruled(e.Rules)
+	if back {
+		return c.resolve() // it is planned once that is recorded
+	}
+	c.resolution = "" // a word counts for the change that it was about, not for a later one
 	c.planAll(now)
 	return c.next(now)
 }

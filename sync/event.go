@@ -59,7 +59,9 @@ type (
 	Received struct {
 		Entries []Arrival
 		Invalid []string
-		Err     error
+		// At is where the server was by then, zero where it did not say.
+		At  api.Position
+		Err error
 	}
 	// Installed answers [Install].
 	Installed struct {

@@ -387,7 +387,7 @@ func (r *remote) Pull(_ context.Context, keys []api.Key) (api.Pulled, error) {
 	if keys == nil {
 		keys = slices.Collect(maps.Keys(r.live))
 	}
-	var pulled api.Pulled
+	pulled := api.Pulled{At: api.Position{Epoch: r.epoch, Version: r.version}}
 	for _, k := range keys {
 		if content, ok := r.live[k]; ok {
 			pulled.Entries = append(pulled.Entries, api.Incoming{Key: k, Content: content, Sum: api.SumString(content), Allowed: r.allowed[k]})

@@ -109,7 +109,7 @@ func (e *Engine) receive(ctx context.Context, f Receive) Event {
 	if err != nil {
 		return Received{Err: err}
 	}
-	return Received{Invalid: pulled.Invalid, Entries: entries}
+	return Received{Invalid: pulled.Invalid, Entries: entries, At: pulled.At}
 }
 
 // check tells a guard that cannot judge one text from one that cannot judge any.

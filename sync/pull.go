@@ -66,6 +66,12 @@ func (c *Core) onReceived(now time.Time, e Received) Effect {
 		}
 		return c.end(now, e.Err)
 	}
+	if c.isSetBack(e.At) {
+		// What it has by now is no answer to what was planned. The position stays,
+		// so that the next look can tell.
+		cy.again, cy.unread, c.view.Checksum = true, true, api.Checksum{}
+		return c.end(now, nil)
+	}
 	asked := make(map[api.Key]bool, len(cy.asking))
 	for _, key := range cy.asking {
 		asked[key] = true

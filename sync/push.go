@@ -176,6 +176,7 @@ func (c *Core) onSent(now time.Time, e Sent) Effect {
 		c.view.Sums[sent.Key] = sent.Sum
 		delete(c.view.Tombs, sent.Key)
 		c.vouchedBy(sent)
+		delete(c.refused, sent.Key) // it was about an earlier text, and its cause may be gone as well
 		cy.touched[sent.Key] = true
 		cy.tally.Sent++
 	}

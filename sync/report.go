@@ -101,7 +101,7 @@ func (c *Core) followed() {
 	if c.view == nil {
 		return
 	}
-	at := api.Position{Epoch: c.view.Epoch, Version: c.view.Version}
+	at := positionOf(c.view)
 	if at != (api.Position{Epoch: c.memory.Epoch, Version: c.memory.Version}) {
 		c.cycle.record.View = &at
 	}
@@ -112,12 +112,36 @@ func (c *Core) followed() {
 func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 	cy := c.cycle
 	if e.Err != nil {
+		if cy.resolving {
+			c.view = nil // of a server that we do not follow yet
+		}
 		return c.end(now, e.Err)
 	}
 	for _, key := range e.Left {
 		delete(cy.record.Bases, key) // found equal again, by the next cycle
 		cy.again, cy.placeErr = true, e.Why
 	}
+	c.learn()
+	resolved := cy.resolving
+	if resolved {
+		c.resolved()
+	}
+	switch {
+	case cy.ending:
+		return c.finish(now, cy.err)
+	case resolved:
+		c.planAll(now)
+	case cy.raced:
+		return c.pauseForRace(now)
+	case planted.In(planted.StateFirst) && len(cy.install.Placements) > 0:
+		return cy.install
+	}
+	return c.next(now)
+}
+
+// learn takes what was recorded into the memory.
+func (c *Core) learn() {
+	cy := c.cycle
 	for key, base := range cy.record.Bases {
 		if c.memory.Bases[key].Live() != base.Live() && cy.holdsTwin() {
 			cy.again = true // the other of two twins may come before it now
@@ -143,15 +167,6 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 	}
 	cy.record = api.Record{}
 	cy.texts, cy.agreed = make(map[api.Checksum]string), make(map[api.Key]api.Checksum)
-	switch {
-	case cy.ending:
-		return c.finish(now, cy.err)
-	case cy.raced:
-		return c.pauseForRace(now)
-	case planted.In(planted.StateFirst) && len(cy.install.Placements) > 0:
-		return cy.install
-	}
-	return c.next(now)
 }
 
 // end brings the cycle to its end: what was agreed is committed first, the

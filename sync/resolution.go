@@ -22,38 +22,65 @@ func (c *Core) wentBack(view *api.View) bool {
 	if planted.In(planted.BackupAccepted) {
 		return false
 	}
-	if c.memory.Epoch != "" && view.Epoch != "" && view.Epoch != c.memory.Epoch {
-		return true
-	}
-	return view.Version < c.memory.Version
+	return isBack(api.Position{Epoch: c.memory.Epoch, Version: c.memory.Version}, positionOf(view))
 }
 
-// applyResolution drops what can no longer be relied on, in the way that a
-// person chose. It becomes durable together with the new position: a crash finds
-// all of it, or asks again.
-func (c *Core) applyResolution(view *api.View) {
+// isBack reports whether now is no later state of the server that was at then.
+func isBack(then, now api.Position) bool {
+	if then.Epoch != "" && now.Epoch != "" && now.Epoch != then.Epoch {
+		return true
+	}
+	return now.Version < then.Version
+}
+
+// isSetBack reports whether the server went back since the view was taken, as far
+// as it says where it is.
+func (c *Core) isSetBack(now api.Position) bool {
+	return now.Version > 0 && isBack(positionOf(c.view), now)
+}
+
+func positionOf(view *api.View) api.Position {
+	return api.Position{Epoch: view.Epoch, Version: view.Version}
+}
+
+// mayResolve reports whether this cycle may go on with a server that went back:
+// a person said how, and not about one that went back again since, which is noted.
+func (c *Core) mayResolve(view *api.View) bool {
+	if c.resolution == "" || isBack(c.about, positionOf(view)) {
+		return false
+	}
+	c.about = positionOf(view)
+	return !c.cycle.mode.DryRun
+}
+
+// resolve drops what can no longer be relied on, in the way that a person chose.
+// It counts once it is durable, together with the new position: a crash before
+// finds nothing of it, and asks again; a record that fails leaves what is known
+// as it was, and the word for another try.
+func (c *Core) resolve() Effect {
+	c.cycle.resolving = true
 	for key, base := range c.memory.Bases {
-		remote, live := view.Sums[key]
+		remote, live := c.view.Sums[key]
 		if c.resolution == Reupload && live {
-			c.rebase(key, agreedOn(base, remote))
+			c.remember(key, agreedOn(base, remote))
 			continue
 		}
-		c.rebase(key, api.Base{Ring: pushRing(base, api.Checksum{})})
+		c.remember(key, api.Base{Ring: pushRing(base, api.Checksum{})})
 	}
 	if c.resolution == Reupload {
 		// Texts without a base are pushed as well, over what the server has.
 		for key := range c.cycle.local {
-			if remote, live := view.Sums[key]; live && c.memory.Bases[key].Sum.IsZero() {
-				c.rebase(key, agreedOn(c.memory.Bases[key], remote))
+			if remote, live := c.view.Sums[key]; live && c.memory.Bases[key].Sum.IsZero() {
+				c.remember(key, agreedOn(c.memory.Bases[key], remote))
 			}
 		}
 	}
-	c.memory.Epoch, c.memory.Version, c.resolution = "", 0, ""
-	c.cycle.again = c.cycle.again || c.cycle.holdsTwin() // the other one may come first now
+	c.followed()
+	return c.commit()
 }
 
-// rebase changes a base now, and durably with the next commit.
-func (c *Core) rebase(key api.Key, base api.Base) {
-	c.memory.Bases[key] = base
-	c.remember(key, base)
+// resolved is called once what a person's word does is durable.
+func (c *Core) resolved() {
+	c.resolution, c.about = "", api.Position{}
+	c.cycle.resolving = false
 }

@@ -33,6 +33,7 @@ func TestWrongToken(t *testing.T) {
 	m.ok("status")
 	m.want(4, "status", "--check")
 	complains(t, m.run("history", "note.md"), 4)
+	complains(t, m.run("search", "text"), 4)
 	daemon := m.daemon()
 	await(t, 20*time.Second, "the daemon to say signed-out", func() bool { return m.status().State == "signed-out" })
 	complains(t, m.run("sync"), 4)
@@ -116,6 +117,7 @@ func TestServerDownAtStart(t *testing.T) {
 		t.Errorf("%s with %d pending, want offline with 1", r.State, r.Pending)
 	}
 	complains(t, m.run("history", "note.md"), 75)
+	complains(t, m.run("search", "text"), 75)
 	complains(t, m.run("restore", "note.md@1"), 75)
 	complains(t, m.run("join", server.url, "--code", "AAAA-AAAA", "--repo", team, "--team-dir", m.team), 75)
 	m.daemon()

@@ -154,6 +154,8 @@ func TestJSON(t *testing.T) {
 	object(t, b.ok("conflicts", "drop", "--json", id), shape{"id": "s"})
 	object(t, a.ok("conflicts", "list", "--json"), shape{"conflicts": "a"})
 	object(t, b.ok("scrub", "--json", filepath.Join(b.team, "held.md")+":1"), shape{"file": "s", "line": "n", "rules": "a"})
+	search := object(t, a.ok("search", "--json", "two"), shape{"repo": "s", "from": "s", "version": "n", "match": "s", "total": "n", "searched": "n", "results": "a"})
+	each(t, "results", search["results"], shape{"key": "s", "line": "n", "snippet": "s", "marks": "a", "score": "n", "modified": "t"})
 	history := object(t, a.ok("history", "--json", "note.md"), shape{"repo": "s", "key": "s", "versions": "a"})
 	each(t, "versions", history["versions"], shape{"version": "n", "checksum": "s", "at": "t", "bytes": "n", "actor": "o", "op": "s"})
 	object(t, a.want(77, "restore", "--json", "note.md@1"), shape{"error": "o"})

@@ -82,7 +82,7 @@ func knocks(value string) map[string]knock {
 	}
 	repo := url.Values{"repo": {team}}
 	all := url.Values{}
-	for _, name := range []string{"repo", "key", "view", "since", "version", "epoch", "wait", "mode", "limit", "cursor", "code"} {
+	for _, name := range []string{"repo", "key", "view", "since", "version", "epoch", "wait", "mode", "limit", "offset", "cursor", "code", "q"} {
 		all.Set(name, line)
 	}
 	return map[string]knock{
@@ -94,6 +94,7 @@ func knocks(value string) map[string]knock {
 		"too much":         {body: entries("large.md", value+strings.Repeat(" x", 1<<20)), query: repo},
 		"no body":          {query: url.Values{"repo": {team}, "wait": {"1"}}},
 		"a query":          {body: entries("door.md", "text\n"), query: all},
+		"a search":         {query: url.Values{"repo": {team}, "q": {line}}},
 		"a key":            {query: url.Values{"repo": {team}, "key": {line}, "version": {"1"}}},
 		"headers":          {query: repo, header: http.Header{"If-Match": {`"` + line + `"`}, "If-None-Match": {line}, "User-Agent": {line}, "X-Request-Id": {line}, "Accept": {"text/event-stream"}}},
 		"a false token":    {query: repo, header: http.Header{"Authorization": {"Bearer " + line}}},

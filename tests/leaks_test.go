@@ -125,7 +125,7 @@ func newLeaks(t *testing.T) *leaks {
 	t.Helper()
 	l := &leaks{t: t, all: plantEverywhere(t, 23), driven: make(map[string]bool), places: make(searched)}
 	l.server = &companion{machine: newMachine(t, "server")}
-	l.server.extra = []string{"GOTRACEBACK=all", "TEAMMEMD_SERVER_LOG_LEVEL=debug"}
+	l.server.extra = []string{"GOTRACEBACK=all", "TEAMMEMD_SERVER_LOG_LEVEL=debug", "TEAMMEMD_SERVER_ACCESS_LOG=true"}
 	l.server.data = filepath.Join(l.server.machine.home, "data")
 	l.server.up("127.0.0.1:0", "-v")
 	l.driven["server"] = true
@@ -181,6 +181,9 @@ func (l *leaks) driveAlone() {
 	l.run("allow", "--team", l.all[0].value, "--reason", l.all[0].value, "--key", l.all[0].value)
 	l.run("allow list")
 	l.run("allow revoke", l.all[0].value)
+	l.run("search", "note")
+	l.run("search", l.all[0].value)
+	l.run("search", "where is "+l.all[1].value+" used")
 	l.run("history", "note.md")
 	l.run("restore", "note.md@1")
 	l.run("forget", "note.md", "--yes")
@@ -310,6 +313,15 @@ func (l *leaks) driveServer() {
 	l.runIn(c, c.work(), "server token list", "--data", data)
 	l.runIn(c, c.work(), "server token revoke", "no-such-id", "--data", data)
 	l.runIn(c, c.work(), "server healthcheck", "--url", l.server.url)
+	l.runIn(c, c.work(), "server fsck", "--data", data)
+	l.runIn(c, c.work(), "server prune", "--keep-versions", "1", "--data", data)
+	l.runIn(c, c.work(), "server admin", "--data", data)
+	l.runIn(c, c.work(), "server admin user", "--data", data)
+	l.runIn(c, c.work(), "server admin user list", "--data", data)
+	l.runIn(c, c.work(), "server admin user export", "--person", "ada", "--data", data)
+	l.runIn(c, c.work(), "server admin user erase", "--person", "ada", "--yes", "--data", data)
+	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported"), "--data", data)
+	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported.tar"), "--format", "tar", "--data", data)
 }
 
 // checkDriven fails for a verb that was not driven: a new one belongs above.

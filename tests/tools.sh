@@ -20,6 +20,12 @@ for tool in "${tools[@]}"; do
 		packages+=("${more[@]}")
 	fi
 done
+# PostgreSQL's server is in no directory of PATH. The tests make clusters of their
+# own; what the package starts by itself is not used.
+if ! compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null && ! command -v postgres >/dev/null; then
+	missing+=("postgres")
+	packages+=("postgresql")
+fi
 if [ ${#missing[@]} -eq 0 ]; then
 	exit 0
 fi

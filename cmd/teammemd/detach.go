@@ -31,7 +31,7 @@ func (a *app) upBeside(ctx context.Context, m machine, o upOptions) error {
 		return withHint(fmt.Errorf("%w: a daemon runs on this machine, without an embedded server", api.ErrAlreadyRunning),
 			"register this checkout with your server: 'teammemd init --server URL'; or stop the daemon first")
 	}
-	backend, err := openBeside(ctx, m.paths.DataDir)
+	backend, err := openBeside(ctx, config.Server{Data: m.paths.DataDir})
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 	if !ok {
 		return fmt.Errorf("the daemon did not register %s; see 'teammemd logs'", wanted.Dir)
 	}
-	backend, err := openBeside(ctx, m.paths.DataDir)
+	backend, err := openBeside(ctx, config.Server{Data: m.paths.DataDir})
 	if err != nil {
 		return err
 	}

@@ -44,15 +44,17 @@ func (f *serverFlags) load(a *app) (config.Server, error) {
 	return effective.Config, err
 }
 
-// loadData is load for verbs that need only the directory. Where --data names
-// it, the system's file is left alone: it may be another server's, or not
-// readable for this user.
-func (f *serverFlags) loadData(a *app) (string, error) {
-	if f.data != "" && f.config == "" {
-		return f.data, nil
+// loadStore is load for verbs that need only to know where the data are. Where
+// --data names the directory, the system's file is left alone: it may be another
+// server's, or not readable for this user. The environment counts, as it does for
+// the server.
+func (f *serverFlags) loadStore(a *app) (config.Server, error) {
+	if f.data == "" || f.config != "" {
+		return f.load(a)
 	}
-	c, err := f.load(a)
-	return c.Data, err
+	in := config.Input{Getenv: a.getenv, Flags: map[string]string{"data": f.data}}
+	effective, err := config.LoadServer(in)
+	return effective.Config, err
 }
 
 // checkExposure refuses an address that would carry tokens in the clear. The
@@ -73,10 +75,10 @@ func policyOf(c config.Server) (auth.Policy, error) {
 	return auth.NewPolicy("*")
 }
 
-// rateOf returns the limit in requests a second.
-func rateOf(l config.Limits) float64 {
-	if l.RatePerSecond < 0 {
+// rateOf returns a limit of so many a second; -1 is none.
+func rateOf(perSecond int) float64 {
+	if perSecond < 0 {
 		return float64(rate.Inf)
 	}
-	return float64(l.RatePerSecond)
+	return float64(perSecond)
 }

@@ -5,23 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"syscall"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/pgstore"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
-// openServing opens the store in dir for the one process that serves it. Errors
-// are those of [explainStore].
-func openServing(ctx context.Context, dir string) (store.Backend, error) {
-	return openStore(ctx, sqlitestore.Options{Dir: dir, Serve: true})
+// openServing opens the store of a configuration for a process that serves it:
+// the only one on SQLite, one of several on PostgreSQL. Errors are those of
+// [explainStore]. meter may be nil.
+func openServing(ctx context.Context, c config.Server, log *slog.Logger, meter store.Meter) (store.Backend, error) {
+	if c.Database.URL != "" {
+		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL, Serve: true, Log: log})
+	}
+	return openStore(ctx, sqlitestore.Options{Dir: c.Data, Serve: true, Meter: meter})
 }
 
-// openBeside opens the store in dir for its credentials, beside a server that
-// may be running on it.
-func openBeside(ctx context.Context, dir string) (store.Backend, error) {
-	return openStore(ctx, sqlitestore.Options{Dir: dir})
+// openBeside opens the store of a configuration for its credentials, beside a
+// server that may be running on it.
+func openBeside(ctx context.Context, c config.Server) (store.Backend, error) {
+	if c.Database.URL != "" {
+		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL})
+	}
+	return openStore(ctx, sqlitestore.Options{Dir: c.Data})
+}
+
+// storeName names the store of a configuration for people.
+func storeName(c config.Server) string {
+	if c.Database.URL != "" {
+		return "the database"
+	}
+	return c.Data
 }
 
 func openStore(ctx context.Context, o sqlitestore.Options) (store.Backend, error) {
@@ -30,6 +48,19 @@ func openStore(ctx context.Context, o sqlitestore.Options) (store.Backend, error
 		return nil, explainStore(o.Dir, err)
 	}
 	return s, nil
+}
+
+func openDatabase(ctx context.Context, o pgstore.Options) (store.Backend, error) {
+	s, err := pgstore.Open(ctx, o)
+	switch {
+	case err == nil:
+		return s, nil
+	case errors.Is(err, store.ErrNewerSchema):
+		return nil, explainStore("", err)
+	case errors.Is(err, pgstore.ErrDSN), errors.Is(err, pgstore.ErrRefused):
+		return nil, withHint(fmt.Errorf("%w: %w", api.ErrConfig, err), "mend database.url (TEAMMEMD_SERVER_DATABASE_URL), or what it names")
+	}
+	return nil, withHint(fmt.Errorf("%w: %w", api.ErrUnavailable, err), "is the database running, and can it be reached from here?")
 }
 
 // explainStore adds what a person can do: the error wraps

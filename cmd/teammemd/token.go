@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server/auth"
 )
 
@@ -72,13 +73,13 @@ func (a *app) createToken(ctx context.Context, server *serverFlags, r tokenReque
 	if err != nil {
 		return err
 	}
-	dir, err := server.loadData(a)
+	place, err := server.loadStore(a)
 	if err != nil {
 		return err
 	}
 	var t auth.Token
 	var secret string
-	err = a.withTokens(ctx, dir, func(tokens *auth.Auth) error {
+	err = a.withTokens(ctx, place, func(tokens *auth.Auth) error {
 		t, secret, err = tokens.Create(ctx, r.name, r.repo, role, expires)
 		return err
 	})
@@ -125,24 +126,31 @@ func endOf(t auth.Token) string {
 	return "until " + t.ExpiresAt.UTC().Format(time.RFC3339)
 }
 
-// withTokens opens the tokens of the store in dir, beside a server that may be
-// running on it.
-func (a *app) withTokens(ctx context.Context, dir string, use func(*auth.Auth) error) error {
-	backend, err := openBeside(ctx, dir)
+// withTokens opens the tokens of a store, beside a server that may be running on
+// it.
+func (a *app) withTokens(ctx context.Context, place config.Server, use func(*auth.Auth) error) error {
+	backend, err := openBeside(ctx, place)
 	if err != nil {
 		return err
 	}
 	err = use(auth.New(backend, auth.Options{}))
 	if closing := backend.Close(); closing != nil {
-		err = errors.Join(err, fmt.Errorf("closing the store in %q: %w", dir, closing))
+		err = errors.Join(err, fmt.Errorf("closing the store in %q: %w", storeName(place), closing))
 	}
 	return err
 }
 
 // hasStore reports whether there is a directory at all, so that verbs that only
 // look do not make one.
-func hasStore(dir string) (bool, error) {
-	_, err := os.Stat(dir)
+func hasStore(place config.Server) (bool, error) {
+	if place.Database.URL != "" {
+		return true, nil
+	}
+	return isDir(place.Data)
+}
+
+func isDir(path string) (bool, error) {
+	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server/auth"
 )
 
@@ -46,11 +47,11 @@ func tokenState(t auth.Token, now time.Time) string {
 }
 
 func (a *app) listTokens(ctx context.Context, server *serverFlags) error {
-	dir, err := server.loadData(a)
+	place, err := server.loadStore(a)
 	if err != nil {
 		return err
 	}
-	tokens, err := a.tokensIn(ctx, dir)
+	tokens, err := a.tokensIn(ctx, place)
 	if err != nil {
 		return err
 	}
@@ -63,18 +64,18 @@ func (a *app) listTokens(ctx context.Context, server *serverFlags) error {
 		return a.printJSON(map[string]any{"schema": schema, "tokens": rows})
 	}
 	if len(rows) == 0 {
-		a.sayf("there are no tokens in %s\n", dir)
+		a.sayf("there are no tokens in %s\n", storeName(place))
 		return nil
 	}
 	return a.printTokens(rows)
 }
 
-// tokensIn lists the tokens of the store in dir, none where there is no store.
-func (a *app) tokensIn(ctx context.Context, dir string) (tokens []auth.Token, err error) {
-	if found, err := hasStore(dir); err != nil || !found {
+// tokensIn lists the tokens of a store, none where there is no store.
+func (a *app) tokensIn(ctx context.Context, place config.Server) (tokens []auth.Token, err error) {
+	if found, err := hasStore(place); err != nil || !found {
 		return nil, err
 	}
-	err = a.withTokens(ctx, dir, func(all *auth.Auth) error {
+	err = a.withTokens(ctx, place, func(all *auth.Auth) error {
 		tokens, err = all.List(ctx)
 		return err
 	})

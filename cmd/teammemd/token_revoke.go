@@ -26,11 +26,11 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 }
 
 func (a *app) revokeToken(ctx context.Context, server *serverFlags, wanted string) error {
-	dir, err := server.loadData(a)
+	place, err := server.loadStore(a)
 	if err != nil {
 		return err
 	}
-	found, err := hasStore(dir)
+	found, err := hasStore(place)
 	switch {
 	case err != nil:
 		return err
@@ -38,7 +38,7 @@ func (a *app) revokeToken(ctx context.Context, server *serverFlags, wanted strin
 		return noSuchToken()
 	}
 	var t auth.Token
-	err = a.withTokens(ctx, dir, func(tokens *auth.Auth) error {
+	err = a.withTokens(ctx, place, func(tokens *auth.Auth) error {
 		all, err := tokens.List(ctx)
 		if err != nil {
 			return err

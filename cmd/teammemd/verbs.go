@@ -19,6 +19,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.scrubCommand(),
 		a.allowCommand(),
 		a.conflictsCommand(),
+		a.searchCommand(),
 		a.historyCommand(),
 		a.restoreCommand(),
 		a.forgetCommand(),

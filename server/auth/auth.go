@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -30,14 +31,24 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock. Default: [time.Now].
 	Now func() time.Time
+	// Accounts keeps the people behind the tokens of sign-ins. Without it nothing
+	// is known of them but their id.
+	Accounts Accounts
+}
+
+// Accounts is the part of [store.Accounts] that authentication needs.
+type Accounts interface {
+	User(ctx context.Context, id string) (store.User, error)
+	UseToken(ctx context.Context, id string, at time.Time) error
 }
 
 // Auth authenticates bearer secrets against a store. Its methods may be called
 // from any goroutine.
 type Auth struct {
-	creds store.Credentials
-	log   *slog.Logger
-	now   func() time.Time
+	creds    store.Credentials
+	accounts Accounts // may be nil
+	log      *slog.Logger
+	now      func() time.Time
 
 	looking sync.Mutex // one reader of the generation at a time; never taken under mu
 
@@ -47,6 +58,8 @@ type Auth struct {
 	looked     time.Time     // of the last successful look at the generation
 	changed    chan struct{} // closed and replaced at every change
 	drops      uint64        // counts how often tokens was emptied
+
+	hits, misses atomic.Uint64 // look-ups of tokens, see [Auth.Lookups]
 }
 
 // New returns an Auth over creds. It starts nothing: call [Auth.Run].
@@ -58,7 +71,7 @@ func New(creds store.Credentials, o Options) *Auth {
 		o.Now = time.Now
 	}
 	return &Auth{
-		creds: creds, log: o.Log, now: o.Now,
+		creds: creds, accounts: o.Accounts, log: o.Log, now: o.Now,
 		tokens:  map[[32]byte]Grant{},
 		changed: make(chan struct{}),
 	}
@@ -130,6 +143,14 @@ func (a *Auth) lookLocked(ctx context.Context) error {
 	return nil
 }
 
+// Forget empties the cache, so that a revocation made through the store by this
+// process acts at once.
+func (a *Auth) Forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.drop()
+}
+
 // drop empties the cache and wakes the waiters; a.mu is held.
 func (a *Auth) drop() {
 	clear(a.tokens)
@@ -152,6 +173,10 @@ func (a *Auth) Healthy(ctx context.Context) error {
 	return a.freshen(ctx)
 }
 
+// Lookups counts the look-ups of tokens since the start: those answered from
+// memory, and those that asked the store.
+func (a *Auth) Lookups() (hits, misses uint64) { return a.hits.Load(), a.misses.Load() }
+
 func (a *Auth) fresh(now time.Time) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -172,7 +197,7 @@ func (a *Auth) Authenticate(ctx context.Context, secret string) (Grant, error) {
 	if !looksLikeSecret(secret) {
 		return Grant{}, signedOut()
 	}
-	return a.grantOf(ctx, hashOf(secret))
+	return a.grantOf(ctx, HashSecret(secret))
 }
 
 // Refresh returns the grant as it is now, for callers that hold on to one:
@@ -195,7 +220,10 @@ func (a *Auth) grantOf(ctx context.Context, hash [32]byte) (Grant, error) {
 		g, found = a.tokens[hash]
 		a.mu.RUnlock()
 	}
-	if !found {
+	if found {
+		a.hits.Add(1)
+	} else {
+		a.misses.Add(1)
 		var err error
 		if g, err = a.load(ctx, hash); err != nil {
 			return Grant{}, err
@@ -222,14 +250,16 @@ func (a *Auth) load(ctx context.Context, hash [32]byte) (Grant, error) {
 	case !t.RevokedAt.IsZero():
 		return Grant{}, signedOut()
 	}
-	g, err := grantFrom(t)
+	g, err := a.grantFor(ctx, t)
 	if err != nil {
 		return Grant{}, err
 	}
+	noted := a.noteUse(ctx, t)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	// What was read before a drop may be older than the change behind it.
-	if a.drops == drops {
+	// What was read before a drop may be older than the change behind it. A use
+	// that could not be noted is tried again at the next request.
+	if a.drops == drops && noted {
 		if len(a.tokens) >= maxCached {
 			clear(a.tokens)
 		}

@@ -35,7 +35,7 @@ type Joined struct {
 func (a *Auth) NewJoinCode(ctx context.Context, repo api.Repo) (api.JoinCodeAnswer, error) {
 	code := randomText(codeLetters, codeLength)
 	c := store.JoinCode{
-		Hash: hashOf(code), Repo: repo, Role: api.Writer,
+		Hash: HashSecret(code), Repo: repo, Role: api.Writer,
 		ExpiresAt: a.now().UTC().Truncate(time.Millisecond).Add(CodeLife),
 	}
 	if err := a.creds.AddJoinCode(ctx, c); err != nil {
@@ -52,7 +52,7 @@ func (a *Auth) NewJoinCode(ctx context.Context, repo api.Repo) (api.JoinCodeAnsw
 func (a *Auth) Redeem(ctx context.Context, code, device string) (Joined, error) {
 	var joined Joined
 	name := deviceName(device)
-	err := a.creds.RedeemJoinCode(ctx, hashOf(canonicalCode(code)), a.now().UTC(), CodeTries,
+	err := a.creds.RedeemJoinCode(ctx, HashJoinCode(code), a.now().UTC(), CodeTries,
 		func(c store.JoinCode) (Token, error) {
 			t, secret, err := a.mint(name, c.Repo.String(), c.Role, time.Time{})
 			joined = Joined{Secret: secret, Repo: c.Repo, Role: c.Role}
@@ -67,6 +67,9 @@ func (a *Auth) Redeem(ctx context.Context, code, device string) (Joined, error) 
 	a.log.InfoContext(ctx, "join code redeemed", "repo", joined.Repo.String(), "role", joined.Role.String())
 	return joined, nil
 }
+
+// HashJoinCode is the hash by which a join code is kept, however it was typed.
+func HashJoinCode(code string) [32]byte { return HashSecret(canonicalCode(code)) }
 
 // canonicalCode undoes what people do to a code when they copy it: case,
 // dashes, spaces, and letters read as digits.

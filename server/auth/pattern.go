@@ -54,6 +54,15 @@ func ParsePattern(s string) (Pattern, error) {
 // String returns the pattern as it was checked, case folded.
 func (p Pattern) String() string { return p.s }
 
+// only returns the repo that a pattern without stars selects.
+func (p Pattern) only() (api.Repo, bool) {
+	if p.s == "" || strings.Contains(p.s, "*") {
+		return api.Repo{}, false
+	}
+	repo, err := api.ParseRepo(p.s)
+	return repo, err == nil
+}
+
 // Match reports whether the pattern selects repo.
 func (p Pattern) Match(repo api.Repo) bool {
 	if repo.IsZero() {

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// secretPrefix lets people and scanners know a token when they see one.
-	secretPrefix = "tm_"
+	// AccessPrefix lets people and scanners know a token when they see one.
+	AccessPrefix = "tm_"
 	secretBytes  = 32
 	// maxNameBytes bounds a token's name, in bytes of UTF-8.
 	maxNameBytes = 200
 	idLetters    = "0123456789abcdefghjkmnpqrstvwxyz"
-	idLength     = 10
+	idLength     = 16
 )
 
-var secretLength = len(secretPrefix) + base64.RawURLEncoding.EncodedLen(secretBytes)
+var secretLength = len(AccessPrefix) + base64.RawURLEncoding.EncodedLen(secretBytes)
 
 // Token is a stored token; the secret itself is not in it.
 type Token = store.Token
@@ -61,11 +61,9 @@ func (a *Auth) mint(name, repos string, role api.Role, expires time.Time) (Token
 	case !expires.IsZero() && !expires.After(now):
 		return Token{}, "", fmt.Errorf("%w: the token would have expired already", api.ErrUsage)
 	}
-	random := make([]byte, secretBytes)
-	_, _ = rand.Read(random) // never fails: crypto/rand ends the process instead
-	secret := secretPrefix + base64.RawURLEncoding.EncodeToString(random)
+	secret, hash := NewSecret(AccessPrefix)
 	t := Token{
-		ID: randomText(idLetters, idLength), Name: name, Hash: hashOf(secret),
+		ID: NewID(), Name: name, Hash: hash,
 		Repos: pattern.String(), Role: role, CreatedAt: now,
 	}
 	if !expires.IsZero() {
@@ -94,18 +92,38 @@ func (a *Auth) Revoke(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("revoking token %q: %w", id, err)
 	}
-	a.mu.Lock()
-	a.drop()
-	a.mu.Unlock()
+	a.Forget()
 	a.log.InfoContext(ctx, "token revoked", "id", id)
 	return nil
 }
 
-func hashOf(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
+// Look returns what is stored of an access or service token, whatever its state.
+// The error wraps [store.ErrNoCredential] for an unknown one.
+func (a *Auth) Look(ctx context.Context, secret string) (Token, error) {
+	if !looksLikeSecret(secret) {
+		return Token{}, store.ErrNoCredential
+	}
+	return a.creds.TokenByHash(ctx, HashSecret(secret))
+}
+
+// NewSecret makes a random secret of 256 bits and the hash by which it is kept.
+func NewSecret(prefix string) (secret string, hash [32]byte) {
+	random := make([]byte, secretBytes)
+	_, _ = rand.Read(random) // never fails: crypto/rand ends the process instead
+	secret = prefix + base64.RawURLEncoding.EncodeToString(random)
+	return secret, HashSecret(secret)
+}
+
+// HashSecret is the hash by which a secret is kept. So many random bits need no
+// slow one.
+func HashSecret(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
+
+// NewID makes a random name for a token, a user or a family of tokens.
+func NewID() string { return randomText(idLetters, idLength) }
 
 // looksLikeSecret keeps what cannot be a token away from the store.
 func looksLikeSecret(s string) bool {
-	return len(s) == secretLength && strings.HasPrefix(s, secretPrefix)
+	return len(s) == secretLength && strings.HasPrefix(s, AccessPrefix)
 }
 
 // randomText returns n letters, each with the same chance: the alphabet's

@@ -19,8 +19,12 @@ import (
 // carry no part of a value.
 type ScanFunc func(ctx context.Context, key, content string) ([]api.Finding, error)
 
-// defaultCacheBytes bounds the rendered views that are kept, in bytes.
-const defaultCacheBytes = 128 << 20
+// Defaults of what is kept in memory, in bytes: rendered views, and indexes. The
+// latter take the largest repo of usual notes, 20,000 of 4 KB, whole.
+const (
+	defaultCacheBytes  = 128 << 20
+	defaultSearchBytes = 512 << 20
+)
 
 // Options configure [New].
 type Options struct {
@@ -46,8 +50,12 @@ type Options struct {
 	MaxEntryBytes int
 	// CacheBytes bounds the rendered views kept in memory. Default: 128 MiB.
 	CacheBytes int
+	// SearchBytes bounds the indexes for searching kept in memory. Default: 512 MiB.
+	SearchBytes int
 	// Log gets one line per write that used an allowance. Default: discarded.
 	Log *slog.Logger
+	// Meter counts what happens. Default: nobody does.
+	Meter Meter
 	// Now is the clock. Default: [time.Now].
 	Now func() time.Time
 }
@@ -57,6 +65,7 @@ type Core struct {
 	o        Options
 	hub      *Hub
 	views    *viewCache
+	searches *searches
 	verdicts *verdicts
 	policies policyCache
 	scanning chan struct{} // one slot for each scan that may run at a time
@@ -82,17 +91,24 @@ func New(o Options) (*Core, error) {
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = defaultCacheBytes
 	}
+	if o.SearchBytes <= 0 {
+		o.SearchBytes = defaultSearchBytes
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Meter == nil {
+		o.Meter = unmetered{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	c := &Core{
 		o: o, hub: newHub(), views: newViewCache(o.CacheBytes), verdicts: newVerdicts(),
+		searches: newSearches(o.SearchBytes),
 		scanning: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
-	c.views.generation = c.generation
+	c.views.generation, c.views.moved = c.generation, c.searches.moved
 	return c, nil
 }
 

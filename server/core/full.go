@@ -22,6 +22,8 @@ type Selection struct {
 	Delta bool // whether Since and Epoch were asked for
 	// Keys, when not nil, selects those keys only; unknown ones are left out.
 	Keys []string
+	// As is the name of the repo in the answer; zero for the view's own.
+	As api.Repo
 }
 
 // WriteFull writes the JSON of an [api.FullAnswer] of view's state to w, piece by
@@ -32,7 +34,11 @@ func (c *Core) WriteFull(ctx context.Context, w io.Writer, view *View, sel Selec
 	out := &jsonWriter{buf: make([]byte, 0, 64<<10)}
 	out.open('{')
 	out.str("organizationId", c.o.Organization)
-	writeIdentity(out, head, view.sum)
+	shown := *head
+	if !sel.As.IsZero() {
+		shown.Repo = sel.As
+	}
+	writeIdentity(out, &shown, view.sum)
 	out.object("content")
 	out.object("entries")
 	lost := map[api.Key]bool{} // redacted while this was written

@@ -16,8 +16,8 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-// policyCache keeps the policies that were asked for. Only this process changes
-// them.
+// policyCache keeps the policies that were asked for. What other servers change is
+// dropped by [Core.Follow].
 type policyCache struct {
 	mu    sync.RWMutex
 	known map[api.Repo]knownPolicy // guarded by mu
@@ -57,6 +57,13 @@ func (p *policyCache) drop(repo api.Repo) {
 	defer p.mu.Unlock()
 	p.changes++
 	delete(p.known, repo)
+}
+
+func (p *policyCache) dropAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changes++
+	clear(p.known)
 }
 
 // policy returns a repo's policy.

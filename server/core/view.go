@@ -77,6 +77,21 @@ func (v *View) Hashes(zipped bool) []byte {
 	return v.plain
 }
 
+// HashesAs is [View.Hashes] for a client that knows the repo by another name: one
+// that it had before.
+func (v *View) HashesAs(name api.Repo, zipped bool) []byte {
+	if name == v.head.Repo {
+		return v.Hashes(zipped)
+	}
+	head := *v.head
+	head.Repo = name
+	plain := renderHashes(&head, v.sum, v.cache.generation)
+	if zipped {
+		return compress(plain)
+	}
+	return plain
+}
+
 func renderHashes(head *store.Head, sum api.Checksum, generation func() string) []byte {
 	const perRow = 130 // bytes: a key, its checksum and their punctuation
 	w := &jsonWriter{buf: make([]byte, 0, 512+perRow*len(head.Items))}

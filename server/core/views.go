@@ -18,6 +18,8 @@ type viewCache struct {
 	// generation returns that of the scanner's rules. It is asked where a text was
 	// let pass, and nowhere else: naming the rules loads them.
 	generation func() string
+	// moved is told each head that is another than the one kept.
+	moved func(*store.Head)
 
 	mu    sync.Mutex
 	used  int
@@ -37,24 +39,32 @@ func newViewCache(budget int) *viewCache {
 // get returns the view of head: the one that is kept when it shows the same
 // state, a new one otherwise.
 func (c *viewCache) get(head *store.Head) *View {
+	view, fresh := c.look(head)
+	if fresh && c.moved != nil {
+		c.moved(head)
+	}
+	return view
+}
+
+func (c *viewCache) look(head *store.Head) (view *View, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if el, ok := c.byKey[head.Repo]; ok {
 		entry := el.Value.(*cached)
 		if sameState(entry.view.head, head) {
 			c.order.MoveToFront(el)
-			return entry.view
+			return entry.view, false
 		}
 		if newer(entry.view.head, head) {
-			return newView(c, head) // a slow reader's; not worth keeping
+			return newView(c, head), false // a slow reader's; not worth keeping
 		}
 		c.remove(el)
 	}
-	view := newView(c, head)
+	view = newView(c, head)
 	c.byKey[head.Repo] = c.order.PushFront(&cached{view, viewOverhead})
 	c.used += viewOverhead
 	c.shrink()
-	return view
+	return view, true
 }
 
 // charge adds what rendering a view cost, if it is still kept.
@@ -68,6 +78,13 @@ func (c *viewCache) charge(view *View, bytes int) {
 	el.Value.(*cached).cost += bytes
 	c.used += bytes
 	c.shrink()
+}
+
+// size counts the views that are kept, and the bytes that they take.
+func (c *viewCache) size() (views, used int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.order.Len(), c.used
 }
 
 func (c *viewCache) shrink() {

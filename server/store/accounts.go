@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/teammem/teammemd/api"
 )
 
 // Errors of accounts, to be matched like those of the store.
@@ -18,11 +20,34 @@ var (
 
 // Accounts keeps people who sign in, their requests to do so, and the families
 // of tokens that come of it. Secrets are kept by their SHA-256, what an upstream
-// gave is sealed by the caller.
+// gave is sealed by the caller. Times are UTC, with millisecond precision.
+//
+// The functions named decide are pure: they may be called again, and the last
+// call counts. They run in the transaction that stores what they return. What
+// they return beside an error is stored all the same, unless it is the zero
+// value: a refusal may change something.
+//
+// [Credentials.Generation] moves with every revocation, and when a user changes
+// in anything but SeenAt and Upstream. Tokens that are given out leave it alone.
 type Accounts interface {
-	// SaveUser stores a user by issuer and subject: ID and CreatedAt of one that is
-	// there stay, all else is replaced. It returns what is stored.
+	People
+	Requests
+	Families
+}
+
+// People keeps users.
+type People interface {
+	// SaveUser stores a user by issuer and subject: ID, CreatedAt and Member of one
+	// that is there stay, all else is replaced. It returns what is stored.
 	SaveUser(ctx context.Context, u User) (User, error)
+	// JoinUser takes the live join code with this hash away and adds what it gives
+	// to the memberships of the user with u's issuer and subject, whom u makes if
+	// there is none. A hash that no live code has counts as in
+	// [Credentials.RedeemJoinCode]; the answer is then [ErrNoCredential].
+	JoinUser(ctx context.Context, hash [32]byte, now time.Time, maxTries int, u User) (User, error)
+	// ChangeUser stores what decide makes of the user with this id, or [ErrNoUser].
+	// ID, Issuer, Subject and CreatedAt stay.
+	ChangeUser(ctx context.Context, id string, decide func(User) (User, error)) error
 	// User returns a user by id, or [ErrNoUser].
 	User(ctx context.Context, id string) (User, error)
 	// Users lists all, oldest first.
@@ -30,40 +55,65 @@ type Accounts interface {
 	// DropUser deletes a user and revokes the families and tokens that are theirs.
 	// Absence is a success.
 	DropUser(ctx context.Context, id string, at time.Time) error
+}
 
-	// AddRequest stores a request; its Hash must be new. Those that expired before
-	// r.CreatedAt are deleted.
+// Requests keeps what is under way.
+type Requests interface {
+	// AddRequest stores a request; its hashes must be new. Those that expired more
+	// than [KeepExpired] before r.CreatedAt are deleted.
 	AddRequest(ctx context.Context, r Request) error
-	// ChangeRequest calls decide with the request that has this hash (as Hash or
-	// UserHash), stores what it returns, or deletes it where decide sets Done. The
-	// error is decide's, or [ErrNoRequest]. decide is pure; see [Store.Update].
-	ChangeRequest(ctx context.Context, hash [32]byte, decide func(Request) (Request, error)) error
+	// ChangeRequest lets decide answer the request of this kind whose Hash it is:
+	// expired ones, too. The error is decide's, or [ErrNoRequest].
+	ChangeRequest(ctx context.Context, kind RequestKind, hash [32]byte, decide func(Request) (RequestChange, error)) error
+	// ChangeDevice is ChangeRequest for the code that a person types, which belongs
+	// to a request of kind [DeviceRequest].
+	ChangeDevice(ctx context.Context, userHash [32]byte, decide func(Request) (RequestChange, error)) error
+	// MissDevice counts a typed code that no request has against every request of
+	// kind [DeviceRequest] that nobody has answered, and deletes those that reach
+	// maxTries.
+	MissDevice(ctx context.Context, maxTries int) error
+}
 
-	// AddFamily stores a family with its first tokens.
-	AddFamily(ctx context.Context, f Family, access Token) error
-	// ChangeFamily calls decide with the family that a refresh token belongs to, live
-	// or spent, and stores what it returns. A family that is revoked takes its
-	// access tokens with it. decide is pure. The error is decide's, or [ErrNoFamily].
-	// With an error of decide the change that it returned is stored all the same if it
-	// is not the zero value: a refusal may revoke.
-	ChangeFamily(ctx context.Context, refresh [32]byte, decide func(Family) (FamilyChange, error)) error
+// Families keeps the tokens of sign-ins.
+type Families interface {
+	// AddFamily stores a family with its first tokens. Families that expired more
+	// than [KeepExpired] before its CreatedAt are deleted with all that is theirs.
+	AddFamily(ctx context.Context, i Issue) error
+	// ChangeFamily lets decide answer a refresh token, live or spent. The error is
+	// decide's, or [ErrNoFamily].
+	ChangeFamily(ctx context.Context, refresh [32]byte, decide func(Family, Refresh) (Issue, error)) error
 	// Families lists the families of a user that were not revoked, of all users for
 	// "", oldest first.
 	Families(ctx context.Context, user string) ([]Family, error)
-	// RevokeFamily ends a family and its access tokens; absence is a success.
+	// RevokeFamily ends a family and its access tokens. Absence, and a family that
+	// was revoked before, are a success and change nothing.
 	RevokeFamily(ctx context.Context, id, why string, at time.Time) error
+	// UseToken records the first use of an access token, and that its family's
+	// generation arrived. Absence is a success.
+	UseToken(ctx context.Context, id string, at time.Time) error
 }
+
+const (
+	// KeepExpired is how long what expired is kept at least, so that who comes late
+	// is told why.
+	KeepExpired = 24 * time.Hour
+	// KeepSpent is how long a spent refresh token is known. Later than that it
+	// would have expired anyway.
+	KeepSpent = 90 * 24 * time.Hour
+)
 
 // User is a person who has signed in.
 type User struct {
 	ID      string // ours: random, never given twice
-	Issuer  string // who vouches for them: "https://github.com", an OIDC issuer, or "local"
+	Issuer  string // who vouches for them: "https://github.com", an OIDC issuer, or [IssuerLocal]
 	Subject string // the issuer's stable id of them
 	Login   string // how they are called there; may change
 	Name    string // for people to read; may be ""
 	Email   string // as the issuer verified it; may be ""
 	// Groups are the issuer's at the last sign-in, for policies.
 	Groups []string
+	// Member lists what join codes gave, at most one row for a repo.
+	Member []Membership
 	// Upstream is what the issuer gave for asking it about access, sealed; nil for
 	// none.
 	Upstream  []byte
@@ -71,52 +121,83 @@ type User struct {
 	SeenAt    time.Time // of the last sign-in
 }
 
-// Request is a sign-in under way: a device grant, an authorization code, or a
-// trip to an upstream.
+// IssuerLocal vouches for people who signed in by a join code.
+const IssuerLocal = "local"
+
+// Membership is a role in one repo that a join code gave.
+type Membership struct {
+	Repo api.Repo `json:"repo"`
+	Role api.Role `json:"role"`
+}
+
+// RequestKind says what a [Request] is. The values are stored.
+type RequestKind string
+
+// The kinds of requests.
+const (
+	DeviceRequest   RequestKind = "device"   // a device grant: Hash is the device code's
+	CodeRequest     RequestKind = "code"     // an authorization code
+	UpstreamRequest RequestKind = "upstream" // a trip to an issuer: Hash is the state's
+	BrowserRequest  RequestKind = "browser"  // a person at our pages: Hash is the cookie's
+)
+
+// Request is a sign-in under way.
 type Request struct {
-	Kind      string   // "device", "code" or "upstream"
-	Hash      [32]byte // SHA-256 of the secret that the client polls or redeems with
+	Kind      RequestKind
+	Hash      [32]byte // SHA-256 of the secret that the client comes back with
 	UserHash  [32]byte // of the code that a person types; zero for none
-	Client    string   // client id
+	Client    string   // client id; of a trip the provider's name
 	User      string   // who approved it, "" while nobody has
 	Denied    bool
 	Device    string // how the client calls its machine
-	Challenge string // PKCE, S256; "" for a device grant
-	Redirect  string
-	Nonce     string // of the trip upstream
-	Next      string // hex hash of the request that continues when this ends; "" for none
+	Challenge string // PKCE's S256; of a trip what binds it to a browser
+	Redirect  string // where the browser goes when it ends
+	Family    string // that came of it, "" for none yet
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	PolledAt  time.Time
-	Interval  time.Duration // between polls, at least
-	Tries     int           // wrong codes that were typed for it
+	PolledAt  time.Time     // zero = never
+	Interval  time.Duration // between polls, at least; whole milliseconds
+	Tries     int           // wrong codes that were typed while it was open
 	Done      bool          // set by decide: delete it
 }
 
-// Family is one sign-in on one machine: a chain of refresh tokens of which the
-// newest counts.
-type Family struct {
-	ID     string
-	User   string
-	Client string
-	Device string
-	// Current is the newest refresh token's SHA-256. Previous is the one before it
-	// while nobody has shown that its successor arrived; zero otherwise.
-	Current, Previous [32]byte
-	CreatedAt         time.Time
-	RotatedAt         time.Time
-	ExpiresAt         time.Time
-	RevokedAt         time.Time // zero = live
-	Why               string    // it was revoked
-	// Role and Repos narrow what the sign-in may do; see [Token]. "" and 0: all that
-	// the user may.
-	Repos string
+// RequestChange is what became of a request.
+type RequestChange struct {
+	Request Request // its zero value, without Hash, changes nothing
+	Issue   Issue   // a new family that comes of it
 }
 
-// FamilyChange is what became of a family.
-type FamilyChange struct {
-	Family Family // zero: nothing changes
-	// Access is a new access token; its zero value is none. Earlier ones live until
-	// they expire.
+// Family is one sign-in on one machine: a chain of generations of refresh tokens
+// of which the newest counts. Each has as many tokens as were asked for at once.
+type Family struct {
+	ID     string
+	User   string // "" for a machine's, which has no refresh tokens
+	Client string
+	Device string
+	// Generation is the newest that was given out, from 1.
+	Generation uint64
+	// Proven is the newest of which somebody used a token.
+	Proven    uint64
+	CreatedAt time.Time
+	RotatedAt time.Time // when Generation was first given out
+	ExpiresAt time.Time
+	RevokedAt time.Time // zero = live
+	Why       string    // it was revoked
+}
+
+// Refresh is the refresh token that is presented.
+type Refresh struct {
+	Generation uint64
+	// SpentAt is when the generation after it was first given out, zero for a token
+	// of the newest.
+	SpentAt time.Time
+}
+
+// Issue is a family and the tokens that are given out in its newest generation.
+type Issue struct {
+	Family  Family   // its zero value, without ID, changes nothing
+	Refresh [32]byte // SHA-256 of a new refresh token; zero for none
+	// Access is a new access token, none without ID. Earlier ones live until they
+	// expire, or are deleted a while after.
 	Access Token
 }

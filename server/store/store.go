@@ -123,7 +123,7 @@ type Credentials interface {
 	// TokenByHash returns the token with this hash, expired and revoked ones
 	// included, or [ErrNoCredential].
 	TokenByHash(ctx context.Context, hash [32]byte) (Token, error)
-	// Tokens lists all tokens, oldest first.
+	// Tokens lists all tokens, oldest first, without those of sign-ins.
 	Tokens(ctx context.Context) ([]Token, error)
 	// RevokeToken marks a token as revoked at a time; revoking twice keeps the
 	// first time. [ErrNoCredential] if there is no such ID. The zero time is
@@ -153,9 +153,12 @@ type Token struct {
 	ExpiresAt time.Time // zero = never
 	RevokedAt time.Time // zero = live
 	// User and Family are those of a sign-in, "" for a service token. What the token
-	// allows is then the user's access, Role and Repos bounding it.
+	// allows is then the user's access, and Role and Repos bound it: zero and "" do
+	// not. A family without a user is a machine's; its tokens are like service tokens.
 	User   string
 	Family string
+	// Generation is the family's that the token was given out in.
+	Generation uint64
 	// Used is when the token was first used, zero before; kept for sign-ins, where it
 	// proves that a refreshed token arrived.
 	Used time.Time

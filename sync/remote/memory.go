@@ -200,6 +200,7 @@ func (c *Client) Pull(ctx context.Context, keys []api.Key) (api.Pulled, error) {
 		}
 		all.Entries = append(all.Entries, part.Entries...)
 		all.Invalid = append(all.Invalid, part.Invalid...)
+		all.At = part.At
 		keys = keys[n:]
 	}
 	return all, nil
@@ -221,7 +222,9 @@ func (c *Client) pullOnce(ctx context.Context, keys []api.Key) (api.Pulled, erro
 	if answer.Repo != c.repo {
 		return api.Pulled{}, fmt.Errorf("%w: it answered for another repo", api.ErrBadAnswer)
 	}
-	return check(answer.Content), nil
+	pulled := check(answer.Content)
+	pulled.At = api.Position{Epoch: answer.Epoch, Version: answer.Version}
+	return pulled, nil
 }
 
 // check keeps the entries that are what they say they are.

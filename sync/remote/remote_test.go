@@ -149,6 +149,9 @@ func TestAgainstARealServer(t *testing.T) {
 		if err != nil || len(pulled.Entries) != 3 || len(pulled.Invalid) != 0 {
 			t.Fatalf("Pull(%v) = %+v, %v", keys, pulled, err)
 		}
+		if want := (api.Position{Epoch: view.Epoch, Version: view.Version}); pulled.At != want || want.Epoch == "" {
+			t.Errorf("Pull(%v) is of %+v, the view of %+v", keys, pulled.At, want)
+		}
 		for _, e := range pulled.Entries {
 			if e.Content != texts[e.Key.String()] || e.Sum != api.SumString(e.Content) || e.Modified.IsZero() {
 				t.Errorf("Pull: %+v, want %q", e, texts[e.Key.String()])
@@ -184,6 +187,9 @@ func TestManyKeysAreAskedForInSeveralRequests(t *testing.T) {
 	pulled, err := c.Pull(t.Context(), keys)
 	if err != nil || len(pulled.Entries) != len(keys) {
 		t.Errorf("Pull of %d keys gave %d, %v", len(keys), len(pulled.Entries), err)
+	}
+	if pulled.At.Version == 0 || pulled.At.Epoch == "" {
+		t.Errorf("Pull of %d keys is of %+v", len(keys), pulled.At)
 	}
 }
 

@@ -25,6 +25,22 @@ func (c *Client) History(ctx context.Context, key api.Key, limit int) ([]api.Ver
 	return answer.Versions, nil
 }
 
+// Search returns the entries that a query finds, best first, at most limit of them
+// after offset; as many as the server likes to send for a limit of 0. A server
+// without search answers [api.ErrNotFound].
+func (c *Client) Search(ctx context.Context, query string, limit, offset int) (api.SearchAnswer, error) {
+	values := url.Values{"repo": {c.repo.String()}, "q": {query}}
+	if limit > 0 {
+		values.Set("limit", strconv.Itoa(limit))
+	}
+	if offset > 0 {
+		values.Set("offset", strconv.Itoa(offset))
+	}
+	var answer api.SearchAnswer
+	err := c.ask(ctx, http.MethodGet, api.PathSearch, values, nil, &answer)
+	return answer, err
+}
+
 // Restore makes the content that key had at version its newest one. It is for
 // maintainers, and revives a retired key.
 func (c *Client) Restore(ctx context.Context, key api.Key, version uint64) (api.PushAnswer, error) {

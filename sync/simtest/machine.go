@@ -58,6 +58,7 @@ type process struct {
 	leftovers bool
 	following bool
 	notice    bool
+	given     int // how often the server was restored before it gave the contents at hand
 }
 
 // faults are armed by operations and used up by what they hit.

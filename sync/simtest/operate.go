@@ -211,7 +211,7 @@ func (m *machine) powerLoss() {
 func (m *machine) atRisk() (debts []debt) {
 	for _, d := range m.w.owed {
 		// Of what a restored server lost, any client may have had the last copy.
-		if d.client != m.id && !m.w.restored || m.w.server.had(d.key, d.text) {
+		if d.client != m.id && m.w.restores == 0 || m.w.server.had(d.key, d.text) {
 			continue
 		}
 		at := m.state.copyAt(d.key, d.text)
@@ -316,7 +316,7 @@ func (w *World) restore() {
 	w.server.restore(w.backup)
 	w.backup = nil
 	w.late = nil
-	w.restored = true
+	w.restores++
 	w.owed = slices.DeleteFunc(w.owed, func(d debt) bool { return !w.finds(d) })
 	w.acked = slices.DeleteFunc(w.acked, func(d debt) bool { return !w.server.had(d.key, d.text) })
 }

@@ -130,7 +130,7 @@ func promiseNoRewrite(here *inode, m *move) error {
 // promiseBaseAfterFact: a base is recorded once both sides had it, and the file
 // is durable by then, whoever wrote it.
 func promiseBaseAfterFact(m *machine, record api.Record) error {
-	if m.edits != m.referee.edits || m.root != present || m.referee.followed == (api.Position{}) {
+	if m.edits != m.referee.edits || m.root != present || m.referee.accepted != (api.Position{}) {
 		return nil // the tree moved on, or a person said what the bases are
 	}
 	for key, base := range record.Bases {

@@ -180,9 +180,26 @@ func (t tree) enter(m *move) error {
 		return nil
 	}
 	t.w.broke(promiseNoRewrite(here, m))
+	t.superseded(m, here)
 	t.exchange(m)
 	m.displaced = true
 	return t.inspect(m)
+}
+
+// superseded forgets the debt for a text whose successor the server gave out
+// before it was restored. SYNC.md lets known bytes be displaced without a copy,
+// since the server's history has them; that this history was lost while the
+// contents were on their way, no client can know before it asks again. So the text
+// counts as replaced in the history that is lost, as if they had arrived in time.
+// What a client asks for after the restore is another matter: see
+// [referee.pulled].
+func (t tree) superseded(m *move, here *inode) {
+	if t.given == t.w.restores || !slices.Contains(m.Known, here.text.sum) {
+		return
+	}
+	t.w.owed = slices.DeleteFunc(t.w.owed, func(d debt) bool {
+		return d.key == m.Key && d.text == here.text && !t.w.findsBeside(d, here)
+	})
 }
 
 func (t tree) exchange(m *move) {

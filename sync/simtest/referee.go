@@ -19,7 +19,9 @@ type referee struct {
 	tombs    map[api.Key]uint64
 	placed   map[api.Key]api.Checksum // without an error, in this cycle
 	empty    map[api.Key]time.Time    // since when each scan found the file empty
-	followed api.Position             // what the process follows; none after a word on a changed server
+	followed api.Position             // what the process follows, by its records
+	accepted api.Position             // the changed server that a word was used on, until that is recorded
+	seen     api.Position             // where this cycle's view was
 
 	// When the cycle began, and our own part since.
 	edits, changes, mine int
@@ -45,9 +47,11 @@ func (r *referee) viewed(m *machine, view *api.View, err error) {
 		r.refusedView(m, err)
 		return
 	}
-	r.back = r.followed.Epoch != "" && view.Epoch != r.followed.Epoch || view.Version < r.followed.Version
+	at := api.Position{Epoch: view.Epoch, Version: view.Version}
+	r.seen = at
+	r.back = isBack(r.followed, at) && (r.accepted == api.Position{} || isBack(r.accepted, at))
 	if r.back && r.resolved {
-		r.back, r.followed = false, api.Position{}
+		r.back, r.accepted = false, at
 	}
 	r.resolved = false // used, or of no use
 	if !view.NotModified {
@@ -58,12 +62,29 @@ func (r *referee) viewed(m *machine, view *api.View, err error) {
 // heard notes a person's word about a changed server. A view that is on its way
 // to the core is judged by it.
 func (r *referee) heard(m *machine) {
-	if view, arriving := m.answer.(teamsync.Viewed); !arriving || view.Err != nil {
+	answer, arriving := m.answer.(teamsync.Viewed)
+	if !arriving || answer.Err != nil {
 		r.resolved = true
 		return
 	}
 	if r.back {
-		r.back, r.followed = false, api.Position{}
+		r.back, r.accepted = false, api.Position{Epoch: answer.View.Epoch, Version: answer.View.Version}
+	}
+}
+
+// isBack reports whether a server that was at then, and is at now, went back.
+func isBack(then, now api.Position) bool {
+	return then.Epoch != "" && now.Epoch != then.Epoch || now.Version < then.Version
+}
+
+// pulled notes where the server was when it gave contents. One that went back
+// since the view may not fill the tree with them.
+func (r *referee) pulled(at api.Position) { r.back = r.back || isBack(r.seen, at) }
+
+// recorded notes a record that is durable.
+func (r *referee) recorded(record api.Record) {
+	if record.View != nil {
+		r.followed, r.accepted = *record.View, api.Position{}
 	}
 }
 
@@ -73,6 +94,7 @@ func (r *referee) refusedView(m *machine, err error) {
 	for _, base := range was.Bases {
 		had = had || !base.Sum.IsZero() || base.Tomb != 0
 	}
+	r.seen = api.Position{}
 	r.shut = had && errors.Is(err, api.ErrNotFound)
 	r.misled = !had && errors.Is(err, api.ErrNotFound)
 	if r.misled {

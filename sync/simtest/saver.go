@@ -164,7 +164,7 @@ func (m *machine) replaced(key api.Key) {
 		}
 		// What a restored server lost may be in other trees alone: whoever has the
 		// last of it may replace it.
-		return d.client == m.id || m.w.restored && !m.w.findsBeside(d, f)
+		return d.client == m.id || m.w.restores > 0 && !m.w.findsBeside(d, f)
 	})
 }
 

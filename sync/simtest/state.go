@@ -126,9 +126,7 @@ func (s *state) Commit(_ context.Context, record api.Record) error {
 	}
 	s.disk.written++
 	apply(&s.promised, record)
-	if record.View != nil {
-		s.referee.followed = *record.View
-	}
+	s.referee.recorded(record)
 	s.underWay = nil
 	return s.between()
 }

@@ -182,7 +182,9 @@ func (r wire) Pull(_ context.Context, keys []api.Key) (api.Pulled, error) {
 	if keys == nil {
 		keys = w.keys
 	}
-	var pulled api.Pulled
+	pulled := api.Pulled{At: w.server.position()}
+	r.referee.pulled(pulled.At)
+	r.given = w.restores
 	for _, key := range keys {
 		content, ok := w.server.live[key]
 		switch {

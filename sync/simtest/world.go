@@ -20,7 +20,7 @@ type World struct {
 	now      time.Time // never goes back; each machine's wall clock is its own
 	server   *server
 	backup   *server
-	restored bool // the server lost its newest history once
+	restores int // how often the server lost its newest history
 	machines []*machine
 	keys     []api.Key
 	keyOf    map[string]api.Key // by name on disk

@@ -19,6 +19,7 @@ func (s *Store) Head(ctx context.Context, repo api.Repo) (*store.Head, error) {
 		return nil, fmt.Errorf("reading %q: %w", repo, err)
 	}
 	row := s.heads.get(repo)
+	s.meter.HeadRead(row != nil)
 	if row == nil {
 		var err error
 		if row, err = s.snapshot(ctx, repo); err != nil {

@@ -59,6 +59,8 @@ type Options struct {
 	// CachedRows bounds the entries and tombstones of all heads in memory
 	// together, each about 150 bytes; 0 means [DefaultCachedRows].
 	CachedRows int
+	// Meter counts what happens. Default: nobody does.
+	Meter store.Meter
 	// BusyTimeout is how long a write waits for another process's write; 0
 	// means [DefaultBusyTimeout].
 	BusyTimeout time.Duration
@@ -79,6 +81,7 @@ type Store struct {
 	actors actorCache // owned by whoever holds turn
 	heads  headCache
 	glance glance
+	meter  store.Meter
 }
 
 var _ store.Backend = (*Store)(nil)
@@ -92,7 +95,10 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	s := &Store{
 		dir: opts.Dir, path: filepath.Join(opts.Dir, databaseName),
-		busy: cmp.Or(opts.BusyTimeout, DefaultBusyTimeout), turn: make(chan struct{}, 1),
+		busy: cmp.Or(opts.BusyTimeout, DefaultBusyTimeout), turn: make(chan struct{}, 1), meter: opts.Meter,
+	}
+	if s.meter == nil {
+		s.meter = store.Unmetered{}
 	}
 	if opts.Serve {
 		s.heads.limit = cmp.Or(opts.CachedRows, DefaultCachedRows)

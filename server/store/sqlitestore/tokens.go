@@ -26,19 +26,24 @@ func (s *Store) AddToken(ctx context.Context, t store.Token) error {
 }
 
 func insertToken(conn *sqlite.Conn, t store.Token) error {
-	err := exec(conn, "INSERT INTO tokens (id, name, hash, repos, role, created_ms, expires_ms, revoked_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), toMillis(t.CreatedAt), toMillis(t.ExpiresAt), toMillis(t.RevokedAt))
-	if err != nil {
+	if err := writeToken(conn, t); err != nil {
 		return err
 	}
 	return touchCredentials(conn)
 }
 
-const tokenColumns = "id, name, hash, repos, role, created_ms, expires_ms, revoked_ms"
+func writeToken(conn *sqlite.Conn, t store.Token) error {
+	return exec(conn, "INSERT INTO tokens ("+tokenColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		t.ID, t.Name, t.Hash[:], t.Repos, t.Role.String(), toMillis(t.CreatedAt), toMillis(t.ExpiresAt), toMillis(t.RevokedAt),
+		t.User, t.Family, int64(t.Generation), toMillis(t.Used))
+}
+
+const tokenColumns = "id, name, hash, repos, role, created_ms, expires_ms, revoked_ms, user, family, generation, used_ms"
 
 func scanToken(stmt *sqlite.Stmt) (store.Token, error) {
+	user := stmt.ColumnText(8)
 	role, err := api.ParseRole(stmt.ColumnText(4))
-	if err != nil {
+	if err != nil && user == "" { // a sign-in need not be bounded
 		return store.Token{}, fmt.Errorf("a stored token is damaged: %w", err)
 	}
 	hash, err := columnSum(stmt, 2)
@@ -48,6 +53,7 @@ func scanToken(stmt *sqlite.Stmt) (store.Token, error) {
 	return store.Token{
 		ID: stmt.ColumnText(0), Name: stmt.ColumnText(1), Hash: hash, Repos: stmt.ColumnText(3), Role: role,
 		CreatedAt: fromMillis(stmt.ColumnInt64(5)), ExpiresAt: fromMillis(stmt.ColumnInt64(6)), RevokedAt: fromMillis(stmt.ColumnInt64(7)),
+		User: user, Family: stmt.ColumnText(9), Generation: uint64(stmt.ColumnInt64(10)), Used: fromMillis(stmt.ColumnInt64(11)),
 	}, nil
 }
 
@@ -63,9 +69,9 @@ func (s *Store) TokenByHash(ctx context.Context, hash [32]byte) (store.Token, er
 	return tokens[0], nil
 }
 
-// Tokens lists all tokens, oldest first.
+// Tokens lists all tokens but those of sign-ins, oldest first.
 func (s *Store) Tokens(ctx context.Context) ([]store.Token, error) {
-	return s.tokens(ctx, "SELECT "+tokenColumns+" FROM tokens ORDER BY created_ms, id")
+	return s.tokens(ctx, "SELECT "+tokenColumns+" FROM tokens WHERE family = '' ORDER BY created_ms, id")
 }
 
 func (s *Store) tokens(ctx context.Context, query string, args ...any) ([]store.Token, error) {

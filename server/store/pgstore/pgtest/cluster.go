@@ -1,0 +1,248 @@
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	startTime = time.Minute // most that a server may take to answer
+	superuser = "postgres"
+)
+
+// settings are those of every cluster. Connections come by its socket alone, so
+// nobody else on the machine is let in.
+const settings = `
+listen_addresses = ''
+unix_socket_permissions = 0777
+max_connections = 200
+shared_buffers = 64MB
+wal_level = replica
+max_wal_senders = 8
+hot_standby = on
+fsync = on
+log_min_messages = warning
+`
+
+// Cluster is one PostgreSQL server with its files. One goroutine uses it.
+type Cluster struct {
+	base *base
+	dir  string
+	cmd  *exec.Cmd // nil while it is down
+	gone chan struct{}
+}
+
+// New makes a cluster and starts it with these lines of configuration. It ends
+// with the test.
+func New(tb testing.TB, conf ...string) *Cluster {
+	tb.Helper()
+	b := needBase(tb)
+	c := b.create(tb, conf)
+	tb.Cleanup(func() { c.remove(tb) })
+	return c
+}
+
+func (b *base) create(tb testing.TB, conf []string) *Cluster {
+	tb.Helper()
+	c := b.newCluster(tb)
+	b.run(tb, "initdb", "--no-sync", "--auth=trust", "--username="+superuser, "--encoding=UTF8", "--locale=C", "--pgdata="+c.data())
+	c.Configure(tb, settings+strings.Join(conf, "\n"))
+	c.Start(tb)
+	return c
+}
+
+func (b *base) newCluster(tb testing.TB) *Cluster {
+	tb.Helper()
+	dir, err := os.MkdirTemp(b.dir, "c") //nolint:usetesting // the servers' user must reach it
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := b.give(dir); err != nil {
+		tb.Fatal(err)
+	}
+	return &Cluster{base: b, dir: dir}
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+func (c *Cluster) log() string  { return filepath.Join(c.dir, "log") }
+
+// Socket is the directory of the cluster's socket: host in a DSN.
+func (c *Cluster) Socket() string { return c.dir }
+
+// DSN names the database postgres of this cluster.
+func (c *Cluster) DSN() string {
+	return fmt.Sprintf("host=%s user=%s dbname=postgres", c.dir, superuser)
+}
+
+// MultiHost names the database postgres of whichever of these clusters takes
+// writes.
+func MultiHost(clusters ...*Cluster) string {
+	hosts := make([]string, len(clusters))
+	for i, c := range clusters {
+		hosts[i] = c.dir
+	}
+	return fmt.Sprintf("host=%s user=%s dbname=postgres target_session_attrs=read-write", strings.Join(hosts, ","), superuser)
+}
+
+// Configure adds lines to the configuration; the next start or [Cluster.Reload]
+// applies them.
+func (c *Cluster) Configure(tb testing.TB, lines string) {
+	tb.Helper()
+	file, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := file.WriteString("\n" + lines + "\n"); err != nil {
+		tb.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Start starts the server and waits until it answers.
+func (c *Cluster) Start(tb testing.TB) {
+	tb.Helper()
+	cmd := c.base.command("postgres", "-D", c.data(), "-k", c.dir)
+	log, err := os.OpenFile(c.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(gone) }()
+	c.cmd, c.gone = cmd, gone
+	for begun := time.Now(); ; {
+		err := c.ping()
+		if err == nil {
+			return
+		}
+		select {
+		case <-gone:
+			tb.Fatalf("the server ended: %s", c.lastLog())
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Since(begun) > startTime {
+			tb.Fatalf("the server does not answer: %v\n%s", err, c.lastLog())
+		}
+	}
+}
+
+func (c *Cluster) ping() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.DSN())
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+func (c *Cluster) lastLog() string {
+	text, _ := os.ReadFile(c.log())
+	return string(text[max(0, len(text)-4096):])
+}
+
+// Stop ends the server in order, cutting off its sessions.
+func (c *Cluster) Stop(tb testing.TB) {
+	tb.Helper()
+	c.end(tb, syscall.SIGINT)
+}
+
+// Kill ends the server and every process of it with SIGKILL, as the loss of the
+// machine would.
+func (c *Cluster) Kill(tb testing.TB) {
+	tb.Helper()
+	if c.cmd == nil {
+		return
+	}
+	children := childrenOf(c.cmd.Process.Pid)
+	c.end(tb, syscall.SIGKILL)
+	for _, pid := range children {
+		if process, err := os.FindProcess(pid); err == nil {
+			_ = process.Kill() // it may have noticed by itself
+		}
+	}
+	for _, pid := range children {
+		for isChild(pid) {
+			<-time.After(time.Millisecond)
+		}
+	}
+	if err := os.Remove(filepath.Join(c.data(), "postmaster.pid")); err != nil {
+		tb.Error(err)
+	}
+}
+
+func (c *Cluster) end(tb testing.TB, signal syscall.Signal) {
+	tb.Helper()
+	if c.cmd == nil {
+		return
+	}
+	if err := c.cmd.Process.Signal(signal); err != nil {
+		tb.Errorf("signalling the server: %v", err)
+	}
+	select {
+	case <-c.gone:
+	case <-time.After(startTime):
+		tb.Errorf("the server does not end: %s", c.lastLog())
+	}
+	c.cmd = nil
+}
+
+func (c *Cluster) remove(tb testing.TB) {
+	tb.Helper()
+	if tb.Failed() {
+		tb.Logf("log of %s: %s", filepath.Base(c.dir), c.lastLog())
+	}
+	c.end(tb, syscall.SIGQUIT)
+	if err := os.RemoveAll(c.dir); err != nil {
+		tb.Error(err)
+	}
+}
+
+// Restart kills the server and starts it again.
+func (c *Cluster) Restart(tb testing.TB) {
+	tb.Helper()
+	c.Kill(tb)
+	c.Start(tb)
+}
+
+// childrenOf lists the processes that pid started, where /proc says so.
+func childrenOf(pid int) (children []int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range dirs {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		_, rest, _ := bytes.Cut(text, []byte(") ")) // what follows the name
+		fields := bytes.Fields(rest)
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err == nil && len(fields) > 1 && string(fields[1]) == strconv.Itoa(pid) {
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// isChild reports whether a killed process is still there, but for its corpse.
+func isChild(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := bytes.Cut(text, []byte(") "))
+	return err == nil && !bytes.HasPrefix(rest, []byte("Z")) && bytes.Contains(text, []byte("(postgres)"))
+}
