@@ -111,6 +111,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./sync -run '^TestPlan' -args -steps $(PROOF_STEPS)); \
 		$(call figures,-timeout 0 ./sync/simtest -args -seeds $(PROOF_SEEDS)); \
 		$(call figures,-timeout 0 ./tests -run '^TestSoak$$' -args -histories $(PROOF_HISTORIES)); \
+		$(call figures,-timeout 0 ./server/store/sqlitestore -run '^TestKilledWhileWriting$$' -args -kills 100); \
 		$(call figures,-timeout 0 -run '^TestF[0-9]' $$(go list ./... | grep -v '/tests$$')); \
 		$(call figures,-timeout 0 ./tests -run '^TestFailover$$' -args -failovers $(FAILOVERS)); \
 		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
