@@ -110,8 +110,11 @@ func (g *instance) serve() {
 	if err := cmd.Start(); err != nil {
 		g.t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // it is killed, or its log is shown
+	}()
 	g.t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		select {
