@@ -81,6 +81,9 @@ const (
 	HeaderProtocol = "Teammemd-Protocol"
 	// HeaderState carries "<epoch>;<version>" of the repo, 304 included.
 	HeaderState = "Teammemd-State"
+	// HeaderRequest carries an id that the server made for the request; its logs
+	// have it as request_id.
+	HeaderRequest = "X-Request-Id"
 	// HeaderPolicy carries the revision of the repo's scan policy on answers about
 	// its state, 304 included; it is absent while there never was an entry.
 	HeaderPolicy = "Teammemd-Scan-Policy"

@@ -43,6 +43,15 @@ type place struct {
 // access finds out where a request about repo acts. A repo that the caller may
 // not read gets the answer of one that does not exist.
 func (c *call) access(repo api.Repo) (place, error) {
+	at, err := c.decide(repo)
+	if err == nil {
+		c.repo = repo
+	}
+	return at, err
+}
+
+// decide is access for several repos at a time; none of them is logged.
+func (c *call) decide(repo api.Repo) (place, error) {
 	d, err := c.o.Access.Decide(c.r.Context(), c.grant, repo)
 	if err != nil {
 		return place{}, err
@@ -61,6 +70,17 @@ func (c *call) recheck() error {
 		c.grant = grant
 	}
 	return err
+}
+
+// chargeUpload counts the body of the request against the token's bytes, before
+// it is read. One that does not say how long it is counts as the longest; what is
+// too long is refused for that.
+func (c *call) chargeUpload() error {
+	size := c.r.ContentLength
+	if size < 0 || size > api.MaxBodyBytes {
+		size = api.MaxBodyBytes
+	}
+	return c.tokens.upload(c.grant.ID, int(size))
 }
 
 // charge counts the request against the token's rate.

@@ -49,7 +49,7 @@ func (c *call) sendBytes(status int, body []byte) {
 	h["X-Content-Type-Options"] = noSniff
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.begin(status)
-	_, _ = c.w.Write(body) // fails only when the client is gone
+	_, _ = c.write(body) // fails only when the client is gone
 }
 
 // fail answers with the refusal err.
@@ -59,7 +59,7 @@ func (c *call) fail(err error) {
 		return
 	}
 	if c.status != 0 {
-		c.log.ErrorContext(c.r.Context(), "answer was cut off", "path", c.routeName(), "error", err)
+		c.log.ErrorContext(c.r.Context(), "answer was cut off", "request_id", c.id, "path", c.routeName(), "error", err)
 		c.broken = true
 		return
 	}
@@ -78,12 +78,14 @@ func (c *call) fail(err error) {
 		c.w.Header().Set("Retry-After", retryAfter(err))
 	}
 	if status >= http.StatusInternalServerError {
-		c.log.ErrorContext(c.r.Context(), "request failed", "path", c.routeName(), "status", status, "error", err)
+		c.log.ErrorContext(c.r.Context(), "request failed", "request_id", c.id, "path", c.routeName(), "status", status, "error", err)
 	}
 	c.sendError(status, body)
 }
 
 func (c *call) sendError(status int, body api.ErrorBody) {
+	c.refused = body.Error.Details.ErrorCode
+	c.o.Meter.Refused(c.refused)
 	raw, err := core.Marshal(body)
 	if err != nil {
 		raw = []byte(`{"error":{"type":"api_error","message":"internal error","details":{"error_code":"internal"}}}`)

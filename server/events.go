@@ -32,7 +32,7 @@ func (c *call) events() error {
 	if err != nil {
 		return err
 	}
-	release, err := c.tokens.hold(c.grant.ID)
+	release, err := c.hold()
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *call) readable(repos []api.Repo) ([]place, error) {
 	group.SetLimit(askedAtOnce)
 	for i, repo := range repos {
 		group.Go(func() (err error) {
-			found[i], err = c.access(repo)
+			found[i], err = c.decide(repo)
 			if errors.Is(err, api.ErrNotFound) {
 				return nil
 			}
@@ -261,7 +261,7 @@ func (s *stream) flush() error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(s.limit)); err != nil {
 		return err
 	}
-	if _, err := s.c.w.Write(s.buf.Bytes()); err != nil {
+	if _, err := s.c.write(s.buf.Bytes()); err != nil {
 		return err
 	}
 	s.buf.Reset()

@@ -218,7 +218,11 @@ func TestCredentialsOut(t *testing.T) {
 		}
 	}
 	wantStatus(t, "a token that cannot be checked", w.do(request{path: api.PathWhoAmI, token: token}), 503, "unavailable")
-	wantStatus(t, "readiness", w.do(request{path: api.PathReady}), 503, "unavailable")
+	unready := w.do(request{path: api.PathReady})
+	wantStatus(t, "readiness", unready, 503, "unavailable")
+	if !strings.Contains(string(unready.body), "store not readable") || unready.header.Get("Retry-After") == "" {
+		t.Errorf("readiness gives no reason: %v %s", unready.header, unready.body)
+	}
 	wantStatus(t, "liveness", w.do(request{path: api.PathLive}), 200, "")
 	f.fault.Store(none)
 	wantStatus(t, "after", w.do(request{path: api.PathWhoAmI, token: token}), 200, "")
@@ -231,7 +235,7 @@ func TestAccessLog(t *testing.T) {
 	w.put(token, "secret-project/x", entries{"k": "words of an entry"})
 	w.do(request{path: "/words-of-a-client", token: token})
 	log := w.logged.String()
-	for _, want := range []string{"msg=request method=PUT path=" + api.PathTeamMemory + " status=200", "path=other status=404", "duration_ms="} {
+	for _, want := range []string{"method=PUT route=" + api.PathTeamMemory + " status=200", "route=other status=404", "duration_ms="} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log has no %q", want)
 		}

@@ -11,7 +11,7 @@ import (
 // now is where the request acts by then: the repo may have been renamed, or
 // access to it lost, which is an error.
 func (c *call) await(q memoryQuery, at place) (now place, timedOut bool, err error) {
-	release, err := c.tokens.hold(c.grant.ID)
+	release, err := c.hold()
 	if err != nil {
 		return at, false, err
 	}

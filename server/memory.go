@@ -119,7 +119,7 @@ func (b *bodyWriter) Write(p []byte) (int, error) {
 		h["X-Content-Type-Options"] = noSniff
 		b.c.begin(http.StatusOK)
 	}
-	return b.c.w.Write(p)
+	return b.c.write(p)
 }
 
 // putMemory answers PUT of the team-memory door.
@@ -148,6 +148,9 @@ func (c *call) push(at place) (core.Pushed, error) {
 		return core.Pushed{}, err
 	}
 	if err := c.charge(); err != nil {
+		return core.Pushed{}, err
+	}
+	if err := c.chargeUpload(); err != nil {
 		return core.Pushed{}, err
 	}
 	request, err := c.readPush()

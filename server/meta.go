@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -39,13 +38,20 @@ type health struct {
 // live says that the process answers at all.
 func (c *call) live() error { return c.sendJSON(http.StatusOK, health{"live"}) }
 
-// ready says whether requests should be sent here.
+// Reasons of [api.PathReady], in words.
+const (
+	reasonDraining = "draining: the server is stopping"
+	reasonStore    = "store not readable: the server's log says why"
+)
+
+// ready says whether requests should be sent here, and if not, why.
 func (c *call) ready() error {
 	if c.isDraining() {
-		return api.Errorf(api.ErrUnavailable, "the server is stopping")
+		return api.Errorf(api.ErrUnavailable, reasonDraining)
 	}
 	if err := c.auth.Healthy(c.r.Context()); err != nil {
-		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+		c.log.DebugContext(c.r.Context(), "not ready", "request_id", c.id, "error", err)
+		return api.Errorf(api.ErrUnavailable, reasonStore)
 	}
 	return c.sendJSON(http.StatusOK, health{"ready"})
 }

@@ -58,32 +58,41 @@ func (b *buckets) sweep() {
 	}
 }
 
-// take takes one, or returns the refusal that says when to come again.
-func (b *buckets) take(name string) error {
+// take takes n, or returns the refusal that says when to come again.
+func (b *buckets) take(name string, n int, what string) error {
 	l := b.of(name)
-	if l.Allow() {
+	if l.AllowN(time.Now(), n) {
 		return nil
 	}
-	missing := 1 - l.Tokens()
-	e := api.Errorf(api.ErrRateLimited, "slow down; Retry-After says when to try again")
+	missing := float64(n) - l.Tokens()
+	e := api.Errorf(api.ErrRateLimited, "%s; Retry-After says when to try again", what)
 	e.RetryAfter = max(time.Second, time.Duration(missing/float64(b.limit)*float64(time.Second)))
 	return e
 }
 
 // tokenLimits bounds what one token may ask for and keep open.
 type tokenLimits struct {
-	*buckets
+	requests   *buckets
+	uploads    *buckets // of bytes
 	maxStreams int
 
 	streamsMu sync.Mutex
 	streams   map[string]int
 }
 
-func newTokenLimits(limit float64, burst, maxStreams int) *tokenLimits {
-	return &tokenLimits{buckets: newBuckets(rate.Limit(limit), burst), maxStreams: maxStreams, streams: map[string]int{}}
+func newTokenLimits(o Options) *tokenLimits {
+	return &tokenLimits{
+		requests: newBuckets(rate.Limit(o.Rate), o.Burst), uploads: newBuckets(rate.Limit(o.UploadRate), o.UploadBurst),
+		maxStreams: o.MaxStreams, streams: map[string]int{},
+	}
 }
 
-func (t *tokenLimits) allow(id string) error { return t.take(id) }
+func (t *tokenLimits) allow(id string) error { return t.requests.take(id, 1, "slow down") }
+
+// upload counts a body of this many bytes.
+func (t *tokenLimits) upload(id string, bytes int) error {
+	return t.uploads.take(id, bytes, "this token has sent too many bytes")
+}
 
 // hold counts one open stream until release is called.
 func (t *tokenLimits) hold(id string) (release func(), err error) {
@@ -120,7 +129,7 @@ func newAddressLimits(proxies []netip.Prefix) *addressLimits {
 	return &addressLimits{buckets: newBuckets(rate.Every(joinEvery), joinBurst), proxies: proxies}
 }
 
-func (a *addressLimits) allow(r *http.Request) error { return a.take(a.client(r)) }
+func (a *addressLimits) allow(r *http.Request) error { return a.take(a.client(r), 1, "slow down") }
 
 // spent refuses where no try is left, and takes none.
 func (a *addressLimits) spent(r *http.Request) error {
@@ -135,23 +144,10 @@ func (a *addressLimits) spent(r *http.Request) error {
 // client returns the address that a request comes from: the last one that no
 // trusted proxy vouches for. One IPv6 site, a /64, counts as one address.
 func (a *addressLimits) client(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
+	addr := clientAddress(r, a.proxies)
+	if !addr.IsValid() {
 		return "unknown"
 	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return "unknown"
-	}
-	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
-	for i := len(hops) - 1; i >= 0 && a.trusted(addr); i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
-		}
-		addr = hop
-	}
-	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {
 		if site, err := addr.Prefix(64); err == nil {
 			return site.String()
@@ -160,8 +156,30 @@ func (a *addressLimits) client(r *http.Request) string {
 	return addr.String()
 }
 
-func (a *addressLimits) trusted(addr netip.Addr) bool {
-	for _, p := range a.proxies {
+// clientAddress returns the address that a request comes from, the last one that
+// no trusted proxy vouches for; its zero value where there is none.
+func clientAddress(r *http.Request, proxies []netip.Prefix) netip.Addr {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.Addr{}
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0 && within(proxies, addr); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		addr = hop
+	}
+	return addr.Unmap().WithZone("")
+}
+
+func within(proxies []netip.Prefix, addr netip.Addr) bool {
+	for _, p := range proxies {
 		if p.Contains(addr.Unmap()) {
 			return true
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"runtime"
 	"slices"
@@ -80,18 +79,24 @@ type call struct {
 	r     *http.Request
 	grant auth.Grant
 
-	status int  // sent, 0 for not yet
-	broken bool // the answer began and cannot be finished
+	status int   // sent, 0 for not yet
+	sent   int64 // bytes of the body, as they went out
+	broken bool  // the answer began and cannot be finished
+
+	began   time.Time
+	id      string   // of the request, in [api.HeaderRequest]
+	repo    api.Repo // that it is about, once the caller was found to be a reader of it: only then may it be logged
+	refused string   // error_code
+	long    bool     // the client wants to wait
 }
 
 var protocolValue = []string{api.Protocol}
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	c := call{Server: s, w: w, r: r}
+	c := call{Server: s, w: w, r: r, began: time.Now(), id: newRequestID()}
 	w.Header()[api.HeaderProtocol] = protocolValue
-	if s.log.Enabled(r.Context(), slog.LevelDebug) {
-		defer c.logAccess(time.Now())
-	}
+	w.Header()[api.HeaderRequest] = []string{c.id}
+	defer c.record()
 	defer c.survive()
 	if err := c.dispatch(); err != nil {
 		c.fail(err)
@@ -138,7 +143,7 @@ func (c *call) survive() {
 	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(http.ErrAbortHandler)
 	}
-	c.log.ErrorContext(c.r.Context(), "handler panicked", "path", c.routeName(), "type", fmt.Sprintf("%T", value), "at", panicSite())
+	c.log.ErrorContext(c.r.Context(), "handler panicked", "request_id", c.id, "path", c.routeName(), "type", fmt.Sprintf("%T", value), "at", panicSite())
 	if c.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -158,19 +163,6 @@ func panicSite() string {
 			return "unknown"
 		}
 	}
-}
-
-// routeName is the path if it is one of ours: others are text of the client.
-func (c *call) routeName() string {
-	if _, ok := c.routes[c.r.URL.Path]; ok {
-		return c.r.URL.Path
-	}
-	return "other"
-}
-
-func (c *call) logAccess(began time.Time) {
-	c.log.DebugContext(c.r.Context(), "request", "method", c.r.Method, "path", c.routeName(), "status", c.status,
-		"token", c.grant.ID, "duration_ms", time.Since(began).Milliseconds())
 }
 
 // gone reports whether err says only that the client went away.

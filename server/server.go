@@ -53,6 +53,10 @@ type Options struct {
 	// answer of 304 counts as none. Default: 10,000 and 50,000.
 	Rate  float64
 	Burst int
+	// UploadRate and UploadBurst limit the bytes of bodies that one token sends, in
+	// bytes a second. Default: 16 MiB and 256 MiB; at least [api.MaxBodyBytes].
+	UploadRate  float64
+	UploadBurst int
 	// MaxStreams limits the event streams and long polls that one token holds
 	// open at a time. Default: 1,000.
 	MaxStreams int
@@ -64,7 +68,11 @@ type Options struct {
 	DrainDelay time.Duration
 	// DrainTime is how long requests in flight may take after that. Default: 10 s.
 	DrainTime time.Duration
-	// Log gets failures as errors, and each request at debug. Default: discarded.
+	// AccessLog gets one line for each request. Default: Log, at debug.
+	AccessLog *slog.Logger
+	// Meter counts what happens. Default: nobody does.
+	Meter Meter
+	// Log gets failures as errors. Default: discarded.
 	Log *slog.Logger
 }
 
@@ -98,6 +106,13 @@ func New(o Options) (*Server, error) {
 	if o.Burst <= 0 {
 		o.Burst = 50_000
 	}
+	if o.UploadRate <= 0 {
+		o.UploadRate = 16 << 20
+	}
+	if o.UploadBurst <= 0 {
+		o.UploadBurst = 256 << 20
+	}
+	o.UploadBurst = max(o.UploadBurst, api.MaxBodyBytes)
 	if o.MaxStreams <= 0 {
 		o.MaxStreams = 1_000
 	}
@@ -107,13 +122,16 @@ func New(o Options) (*Server, error) {
 	if o.DrainTime <= 0 {
 		o.DrainTime = defaultDrain
 	}
+	if o.Meter == nil {
+		o.Meter = unmetered{}
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
 		core: o.Core, auth: o.Auth, o: o, log: o.Log,
 		cross:    http.NewCrossOriginProtection(),
-		tokens:   newTokenLimits(o.Rate, o.Burst, o.MaxStreams),
+		tokens:   newTokenLimits(o),
 		joins:    newAddressLimits(o.TrustedProxies),
 		hooks:    newAddressLimits(o.TrustedProxies),
 		draining: make(chan struct{}),

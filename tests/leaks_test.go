@@ -125,7 +125,7 @@ func newLeaks(t *testing.T) *leaks {
 	t.Helper()
 	l := &leaks{t: t, all: plantEverywhere(t, 23), driven: make(map[string]bool), places: make(searched)}
 	l.server = &companion{machine: newMachine(t, "server")}
-	l.server.extra = []string{"GOTRACEBACK=all", "TEAMMEMD_SERVER_LOG_LEVEL=debug"}
+	l.server.extra = []string{"GOTRACEBACK=all", "TEAMMEMD_SERVER_LOG_LEVEL=debug", "TEAMMEMD_SERVER_ACCESS_LOG=true"}
 	l.server.data = filepath.Join(l.server.machine.home, "data")
 	l.server.up("127.0.0.1:0", "-v")
 	l.driven["server"] = true
@@ -313,6 +313,15 @@ func (l *leaks) driveServer() {
 	l.runIn(c, c.work(), "server token list", "--data", data)
 	l.runIn(c, c.work(), "server token revoke", "no-such-id", "--data", data)
 	l.runIn(c, c.work(), "server healthcheck", "--url", l.server.url)
+	l.runIn(c, c.work(), "server fsck", "--data", data)
+	l.runIn(c, c.work(), "server prune", "--keep-versions", "1", "--data", data)
+	l.runIn(c, c.work(), "server admin", "--data", data)
+	l.runIn(c, c.work(), "server admin user", "--data", data)
+	l.runIn(c, c.work(), "server admin user list", "--data", data)
+	l.runIn(c, c.work(), "server admin user export", "--person", "ada", "--data", data)
+	l.runIn(c, c.work(), "server admin user erase", "--person", "ada", "--yes", "--data", data)
+	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported"), "--data", data)
+	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported.tar"), "--format", "tar", "--data", data)
 }
 
 // checkDriven fails for a verb that was not driven: a new one belongs above.

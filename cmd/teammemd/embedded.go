@@ -30,19 +30,24 @@ import (
 // one that `up` brings along. It listens from the moment it is made, and answers
 // while Run runs.
 type embedded struct {
-	log    *slog.Logger
-	core   *core.Core
-	auth   *auth.Auth
-	people *people
-	access *access.Access
-	policy *access.PolicyFile              // nil for none
-	tokens atomic.Pointer[upstream.Tokens] // of the forge, nil for none
-	front  *front
-	cert   *certificate // nil without TLS
-	first  *server.Server
-	rules  *rulesName
-	feed   store.Feed   // nil where one process alone serves the store
-	close  func() error // of the store, once
+	log      *slog.Logger
+	requests *slog.Logger // of requests, where the configuration wants it
+	core     *core.Core
+	auth     *auth.Auth
+	people   *people
+	access   *access.Access
+	policy   *access.PolicyFile              // nil for none
+	tokens   atomic.Pointer[upstream.Tokens] // of the forge, nil for none
+	front    *front
+	metrics  *metricsFront // nil where they are off
+	cert     *certificate  // nil without TLS
+	first    *server.Server
+	rules    *rulesName
+	feed     store.Feed   // nil where one process alone serves the store
+	close    func() error // of the store, once
+
+	backend   store.Backend
+	retention atomic.Pointer[config.Retention]
 
 	config config.Server // in effect; Reload's alone once Run runs
 }
@@ -52,36 +57,43 @@ type embedded struct {
 // the same process. Errors are those of [newEmbedded].
 func startEmbedded(ctx context.Context, _ *app, dataDir, listen string, sc *scanner.Scanner, log *slog.Logger) (*embedded, error) {
 	c := config.Server{Listen: listen, Data: dataDir, WritersMayRetire: true}
-	return newEmbedded(ctx, c.WithDefaults(), sc, log)
+	return newEmbedded(ctx, c.WithDefaults(), sc, log, nil)
 }
 
 // newEmbedded makes a server of a whole configuration. It holds the store's
 // lock and the port until Run returns or Close is called. The error wraps
 // [api.ErrConfig] for what must be mended by hand, and [api.ErrAlreadyRunning]
-// when another process serves the same data.
-func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log *slog.Logger) (*embedded, error) {
+// when another process serves the same data. access gets a line
+// for each request where c asks for that.
+func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log, access *slog.Logger) (*embedded, error) {
 	if err := checkExposure(c); err != nil {
 		return nil, err
 	}
-	e := &embedded{log: log, config: c, rules: newRulesName(sc, c.Data)}
+	e := &embedded{log: log, requests: access, config: c, rules: newRulesName(sc, c.Data)}
 	if c.TLSCert != "" {
-		pair, err := readCertificate(c)
-		if err != nil {
+		e.cert = &certificate{}
+		if err := e.cert.load(c); err != nil {
 			return nil, err
 		}
-		e.cert = &certificate{}
-		e.cert.current.Store(pair)
 	}
-	backend, err := openServing(ctx, c, log)
+	var err error
+	if e.metrics, err = newMetrics(ctx, c, log); err != nil {
+		return nil, err
+	}
+	backend, err := openServing(ctx, c, log, e.storeMeter())
 	if err != nil {
+		e.metrics.close()
 		return nil, err
 	}
 	e.close = sync.OnceValue(func() error {
+		e.metrics.close()
 		if err := backend.Close(); err != nil {
 			return fmt.Errorf("closing the store in %q: %w", storeName(c), err)
 		}
 		return nil
 	})
+	e.backend = backend
+	e.retention.Store(&c.Retention)
 	if e.people, err = newPeople(backend, c, log); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -90,9 +102,13 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 	if err := e.newAccess(c, backend); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.core, err = core.New(core.Options{
+	o := core.Options{
 		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
-	})
+	}
+	if e.metrics != nil {
+		o.Meter = e.metrics
+	}
+	e.core, err = core.New(o)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -104,7 +120,19 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log 
 		return nil, errors.Join(err, e.Close())
 	}
 	e.front = newFront(ln, e.tls(), log)
+	e.front.linger = c.DrainDelay.Std()
+	if e.metrics != nil {
+		e.metrics.watch(e)
+	}
 	return e, nil
+}
+
+// storeMeter is what the store tells of itself to, nil where metrics are off.
+func (e *embedded) storeMeter() store.Meter {
+	if e.metrics == nil {
+		return nil
+	}
+	return e.metrics
 }
 
 // errAddressInUse is EADDRINUSE as Windows says it; package syscall translates it
@@ -143,8 +171,15 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.access.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { e.rescan(gctx); return nil })
+	group.Go(func() error { e.retain(gctx); return nil })
 	if e.feed != nil {
 		group.Go(func() error { return e.core.Follow(gctx, e.feed) })
+	}
+	if e.cert != nil {
+		group.Go(func() error { e.cert.watch(gctx, e.log); return nil })
+	}
+	if e.metrics != nil {
+		group.Go(func() error { return e.metrics.Run(gctx) })
 	}
 	return errors.Join(group.Wait(), e.Close())
 }
@@ -190,7 +225,14 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 	}
 	o := server.Options{
 		Core: e.core, Auth: e.auth, Access: e.access, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
-		Rate: rateOf(c.Limits), Burst: c.Limits.Burst, Log: e.log,
+		Rate: rateOf(c.Limits.RatePerSecond), Burst: c.Limits.Burst, MaxStreams: c.Limits.Streams,
+		UploadRate: rateOf(c.Limits.UploadBytesPerSecond), UploadBurst: c.Limits.UploadBurstBytes, Log: e.log,
+	}
+	if c.AccessLog {
+		o.AccessLog = e.requests
+	}
+	if e.metrics != nil {
+		o.Meter = e.metrics
 	}
 	return server.New(o)
 }

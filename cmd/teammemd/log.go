@@ -53,6 +53,10 @@ func (a *app) serverLog(c config.Server) (*slog.Logger, func(config.Server)) {
 	return log, func(c config.Server) { set(c.LogLevel) }
 }
 
+// accessLog returns the log of requests: JSON whatever the other log is, so that
+// programs can read it.
+func (a *app) accessLog() *slog.Logger { return slog.New(slog.NewJSONHandler(a.err, nil)) }
+
 // clientLog is the same for the client's long-running verbs.
 func (a *app) clientLog(c config.Client) (log *slog.Logger, set func(level string)) {
 	return a.changeableLog(c.LogLevel, c.LogFormat == "json" || c.LogFormat == "auto" && !isTerminal(a.err) && a.getenv("JOURNAL_STREAM") == "")

@@ -24,7 +24,7 @@ func (a *app) serverCommand() *cobra.Command {
 	}
 	flags.register(cmd)
 	flags.registerListen(cmd)
-	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand())
+	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand(), a.fsckCommand(), a.pruneCommand(), a.exportCommand(), a.migrateCommand(), a.adminCommand())
 	return cmd
 }
 
@@ -38,7 +38,7 @@ func (a *app) runServer(ctx context.Context, flags *serverFlags) error {
 	}
 	log, setLevel := a.serverLog(c)
 	sc := scanner.New(scanner.Options{})
-	e, err := newEmbedded(ctx, c, sc, log)
+	e, err := newEmbedded(ctx, c, sc, log, a.accessLog())
 	if err != nil {
 		return err
 	}

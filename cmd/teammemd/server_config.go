@@ -75,10 +75,10 @@ func policyOf(c config.Server) (auth.Policy, error) {
 	return auth.NewPolicy("*")
 }
 
-// rateOf returns the limit in requests a second.
-func rateOf(l config.Limits) float64 {
-	if l.RatePerSecond < 0 {
+// rateOf returns a limit of so many a second; -1 is none.
+func rateOf(perSecond int) float64 {
+	if perSecond < 0 {
 		return float64(rate.Inf)
 	}
-	return float64(l.RatePerSecond)
+	return float64(perSecond)
 }

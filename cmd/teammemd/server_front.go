@@ -38,6 +38,10 @@ type front struct {
 	log  *slog.Logger
 	now  atomic.Pointer[http.Handler]
 	next chan *server.Server
+
+	// linger is how long the listener stays open after a stop was asked, while
+	// readiness is off. Set before Run.
+	linger time.Duration
 }
 
 func newFront(ln net.Listener, tls *tls.Config, log *slog.Logger) *front {
@@ -48,7 +52,7 @@ func newFront(ln net.Listener, tls *tls.Config, log *slog.Logger) *front {
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*f.now.Load()).ServeHTTP(w, r) }
 
 // Run answers by first, and by those that swap brings, until ctx ends. It then
-// closes the listener, lets requests in flight finish for up to
+// goes on for linger, with readiness off, closes the listener, lets requests in flight finish for up to
 // drainTime, and returns nil.
 func (f *front) Run(ctx context.Context, first *server.Server) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -110,6 +114,11 @@ func (f *front) serve(ctx context.Context) error {
 	case err := <-served:
 		return fmt.Errorf("serving on %s: %w", f.ln.Addr(), err)
 	case <-ctx.Done():
+	}
+	select {
+	case err := <-served:
+		return fmt.Errorf("serving on %s: %w", f.ln.Addr(), err)
+	case <-time.After(f.linger):
 	}
 	f.drain(ctx, srv)
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {

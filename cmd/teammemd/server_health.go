@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -93,9 +94,16 @@ func checkHealth(ctx context.Context, url string) error {
 		return fmt.Errorf("not ready: asking %s: %w", url, err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // the status says it all
-	if resp.StatusCode != http.StatusOK {
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // the status says it all
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	var body api.ErrorBody
+	if json.Unmarshal(raw, &body) != nil || body.Error.Message == "" {
 		return fmt.Errorf("not ready: %s answers %d", url, resp.StatusCode)
 	}
-	return nil
+	return fmt.Errorf("not ready: %s answers %d: %s", url, resp.StatusCode, api.CleanText(body.Error.Message, maxReason))
 }
+
+// maxReason bounds what is repeated of an answer, in bytes.
+const maxReason = 200

@@ -30,11 +30,9 @@ func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []strin
 		return nil, err
 	}
 	if e.cert != nil {
-		pair, err := readCertificate(c)
-		if err != nil {
+		if err := e.cert.load(c); err != nil {
 			return nil, err
 		}
-		e.cert.current.Store(pair)
 	}
 	if served(old) != served(c) {
 		if err := e.front.swap(ctx, next); err != nil {
@@ -50,6 +48,7 @@ func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []strin
 		return nil, err
 	}
 	e.config = c
+	e.retention.Store(&c.Retention)
 	return waiting, nil
 }
 
@@ -74,6 +73,9 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	if keep("tls_cert", (old.TLSCert == "") != (c.TLSCert == "")) {
 		c.TLSCert, c.TLSKey = old.TLSCert, old.TLSKey
 	}
+	if keep("drain_delay", old.DrainDelay != c.DrainDelay) {
+		c.DrainDelay = old.DrainDelay
+	}
 	if keep("log_format", old.LogFormat != c.LogFormat) {
 		c.LogFormat = old.LogFormat
 	}
@@ -82,6 +84,9 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	}
 	if keep("sign_in.forge.kind", old.SignIn.Forge.Kind == "" && c.SignIn.Forge.Kind != "") {
 		c.SignIn.Forge = old.SignIn.Forge
+	}
+	if keep("metrics_listen", old.MetricsListen != c.MetricsListen) {
+		c.MetricsListen = old.MetricsListen
 	}
 	forge, kept := c.SignIn.Forge, old.SignIn.Forge
 	if keep("sign_in.forge.url", kept.Kind != "" && (forge.Kind != kept.Kind || forge.URL != kept.URL)) {
@@ -98,15 +103,16 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 
 // settings are what the HTTP side is made of.
 type settings struct {
-	proxies     string
-	retire      bool
-	rate, burst int
-	signIn      string
+	proxies string
+	retire  bool
+	access  bool
+	limits  config.Limits
+	signIn  string
 }
 
 func served(c config.Server) settings {
 	proxies := slices.Sorted(slices.Values(c.TrustedProxies))
-	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.Limits.RatePerSecond, c.Limits.Burst, signInText(c.SignIn)}
+	return settings{strings.Join(proxies, ","), c.WritersMayRetire, c.AccessLog, c.Limits, signInText(c.SignIn)}
 }
 
 // signInText differs where signing in does, also by a secret in its file. It is
@@ -130,6 +136,9 @@ func (e *embedded) reloadOnHangup(ctx context.Context, hangups <-chan os.Signal,
 		var waiting []string
 		if err == nil {
 			waiting, err = e.Reload(ctx, c)
+		}
+		if e.metrics != nil {
+			e.metrics.Reloaded(err == nil)
 		}
 		switch {
 		case ctx.Err() != nil:

@@ -38,9 +38,10 @@ func TestCarryOver(t *testing.T) {
 			with(func(c *config.Server) {
 				c.Listen, c.Data, c.TLSCert, c.TLSKey, c.LogFormat, c.Limits.MaxEntries = "127.0.0.1:2", "b", "c", "d", "text", 5
 				c.WritersMayRetire, c.Database.URL = true, "postgres://db/teammemd"
+				c.MetricsListen, c.DrainDelay = "127.0.0.1:3", 1
 			}),
 			with(func(c *config.Server) { c.WritersMayRetire = true }),
-			[]string{"listen", "data", "database.url", "tls_cert", "log_format", "limits.max_entries"},
+			[]string{"listen", "data", "database.url", "tls_cert", "drain_delay", "log_format", "metrics_listen", "limits.max_entries"},
 		},
 		{
 			"where access comes from",
@@ -68,7 +69,7 @@ func TestCarryOver(t *testing.T) {
 // open to other machines.
 func TestReloadIsExposedNever(t *testing.T) {
 	c := config.Server{Listen: "0.0.0.0:0", Data: t.TempDir(), TrustedProxies: []string{"10.0.0.1"}}.WithDefaults()
-	e, err := newEmbedded(t.Context(), c, scanner.New(scanner.Options{}), slog.New(slog.DiscardHandler))
+	e, err := newEmbedded(t.Context(), c, scanner.New(scanner.Options{}), slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,3 +148,32 @@ func TestKillLosesNothing(t *testing.T) {
 	}
 	again.stop()
 }
+
+// TestDrainDelay expects that for a while after SIGTERM the server goes on and
+// says that it stops.
+func TestDrainDelay(t *testing.T) {
+	data := t.TempDir()
+	secret := token(t, data, api.Writer, "acme/*")
+	p := startServer(t, "--data", data, withEnvironment, "TEAMMEMD_SERVER_DRAIN_DELAY=3s")
+	began := time.Now()
+	p.signal(syscall.SIGTERM)
+	var got answer
+	eventually(t, "readiness is off", func() bool {
+		got = p.ask(http.MethodGet, api.PathReady, "", "")
+		return got.status == http.StatusServiceUnavailable
+	})
+	if !strings.Contains(got.body, "draining") || got.header.Get("Retry-After") == "" {
+		t.Errorf("%v: %s", got.header, got.body)
+	}
+	_, talk, code := run(t, "server", "healthcheck", "--listen", strings.TrimPrefix(p.url, "http://"))
+	if code != api.ExitFailure || !strings.Contains(talk, "draining: the server is stopping") {
+		t.Errorf("healthcheck: exit %d: %s", code, talk)
+	}
+	if got := p.ask(http.MethodPut, memoryPath("acme/api"), secret, entry(t, "a.md", "text")); got.status != http.StatusOK {
+		t.Errorf("a write meanwhile: %d: %s", got.status, got.body)
+	}
+	p.wait()
+	if took := time.Since(began); took < 3*time.Second || took > 3*time.Second+drainTime {
+		t.Errorf("the stop took %s", took)
+	}
+}

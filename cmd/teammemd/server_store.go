@@ -17,12 +17,12 @@ import (
 
 // openServing opens the store of a configuration for a process that serves it:
 // the only one on SQLite, one of several on PostgreSQL. Errors are those of
-// [explainStore].
-func openServing(ctx context.Context, c config.Server, log *slog.Logger) (store.Backend, error) {
+// [explainStore]. meter may be nil.
+func openServing(ctx context.Context, c config.Server, log *slog.Logger, meter store.Meter) (store.Backend, error) {
 	if c.Database.URL != "" {
 		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL, Serve: true, Log: log})
 	}
-	return openStore(ctx, sqlitestore.Options{Dir: c.Data, Serve: true})
+	return openStore(ctx, sqlitestore.Options{Dir: c.Data, Serve: true, Meter: meter})
 }
 
 // openBeside opens the store of a configuration for its credentials, beside a

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,16 +10,20 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
 )
 
 // writeCertificate makes a certificate for the loopback address and returns the
@@ -103,4 +109,56 @@ func TestTLSMayBeReached(t *testing.T) {
 		t.Errorf("listening %s", p.url)
 	}
 	p.stop()
+}
+
+// TestCertificateIsWatched renews the files without a word to the server.
+func TestCertificateIsWatched(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, dir, "server.toml", writeCertificate(t, dir, 1))
+	loaded, err := config.LoadServer(config.Input{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var logged bytes.Buffer
+		var c certificate
+		if err := c.load(loaded.Config); err != nil {
+			t.Fatal(err)
+		}
+		go c.watch(ctx, slog.New(slog.NewTextHandler(&logged, nil)))
+		look := func() int64 {
+			<-time.After(certificateEvery)
+			synctest.Wait()
+			return c.current.Load().Leaf.SerialNumber.Int64()
+		}
+		if got := look(); got != 1 {
+			t.Errorf("certificate %d at first", got)
+		}
+		writeCertificate(t, dir, 2)
+		if got := look(); got != 2 {
+			t.Errorf("certificate %d after a renewal", got)
+		}
+		whole, err := os.ReadFile(filepath.Join(dir, "cert.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, "cert.pem", "half")
+		for range 3 {
+			if got := look(); got != 2 {
+				t.Errorf("certificate %d after a broken one", got)
+			}
+		}
+		if got := strings.Count(logged.String(), "cannot be used"); got != 1 {
+			t.Errorf("a broken one is told %d times", got)
+		}
+		write(t, dir, "cert.pem", string(whole))
+		look()
+		writeCertificate(t, dir, 3)
+		if got := look(); got != 3 {
+			t.Errorf("certificate %d in the end", got)
+		}
+		cancel()
+		synctest.Wait()
+	})
 }

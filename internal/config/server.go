@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/teammem/teammemd/api"
 )
@@ -40,14 +41,37 @@ type Server struct {
 	LogLevel string `toml:"log_level"`
 	// LogFormat is text, json, or auto: text on a terminal, else json.
 	LogFormat string `toml:"log_format"`
+	// AccessLog writes one line of JSON to standard error for each request.
+	AccessLog bool `toml:"access_log"`
+	// MetricsListen is the address of /metrics, host:port; "" for none.
+	MetricsListen string `toml:"metrics_listen"`
+	// MetricsBeyondLoopback lets MetricsListen be reachable from other machines, by
+	// whoever can reach it.
+	MetricsBeyondLoopback bool `toml:"metrics_beyond_loopback"`
+	// DrainDelay is how long the server goes on answering after it was asked to stop,
+	// with its readiness off, for load balancers that need the time to notice.
+	DrainDelay Duration `toml:"drain_delay"`
 	// Limits bound what one client can ask for.
 	Limits Limits `toml:"limits"`
+	// Retention says which contents of history may go.
+	Retention Retention `toml:"retention"`
 	// SignIn says how people sign in.
 	SignIn SignIn `toml:"sign_in"`
 	// Access says where it is looked up what signed-in people may.
 	Access Access `toml:"access"`
 	// Database says where the data are kept instead of in the data directory.
 	Database Database `toml:"database"`
+}
+
+// Retention says which contents of old versions a server takes away, once a day.
+// The zero value keeps all.
+type Retention struct {
+	// MaxAgeDays lets contents go that were replaced so many days ago; 0: none by
+	// age.
+	MaxAgeDays int `toml:"max_age_days"`
+	// KeepVersions is how many versions of each key stay whatever their age; 0: by
+	// age alone.
+	KeepVersions int `toml:"keep_versions"`
 }
 
 // Database is the address of a PostgreSQL database.
@@ -66,6 +90,13 @@ type Limits struct {
 	RatePerSecond int `toml:"rate_per_second"`
 	// Burst is how many requests one token may make at once.
 	Burst int `toml:"burst"`
+	// Streams is how many event streams and long polls one token may hold open.
+	Streams int `toml:"streams"`
+	// UploadBytesPerSecond is how many bytes of bodies one token may send each second
+	// on average; -1 for no limit.
+	UploadBytesPerSecond int `toml:"upload_bytes_per_second"`
+	// UploadBurstBytes is how many bytes of bodies one token may send at once.
+	UploadBurstBytes int `toml:"upload_burst_bytes"`
 }
 
 func serverDefaults() *Server {
@@ -75,9 +106,12 @@ func serverDefaults() *Server {
 		TrustedProxies: []string{},
 		LogLevel:       "info",
 		LogFormat:      "auto",
-		Limits:         Limits{MaxEntries: api.MaxEntries, RatePerSecond: 10_000, Burst: 50_000},
-		SignIn:         signInDefaults(),
-		Access:         accessDefaults(),
+		Limits: Limits{
+			MaxEntries: api.MaxEntries, RatePerSecond: 10_000, Burst: 50_000,
+			Streams: 1_000, UploadBytesPerSecond: 16 << 20, UploadBurstBytes: 256 << 20,
+		},
+		SignIn: signInDefaults(),
+		Access: accessDefaults(),
 	}
 }
 
@@ -120,21 +154,72 @@ func (s Server) faults() []fault {
 	if err == nil && !loopback(host) && s.TLSCert == "" && len(s.TrustedProxies) == 0 {
 		bad("listen", "this address is reachable from other machines, and tokens would travel in the clear: set tls_cert and tls_key, or trusted_proxies when a proxy ends TLS, or listen on 127.0.0.1")
 	}
-	if n := s.Limits.MaxEntries; n < 1 || n > api.MaxEntries {
-		bad("limits.max_entries", "it must be from 1 to "+strconv.Itoa(api.MaxEntries))
-	}
-	if r := s.Limits.RatePerSecond; r < 1 && r != -1 {
-		bad("limits.rate_per_second", "it must be at least 1, or -1 for no limit")
-	}
-	if s.Limits.Burst < 1 {
-		bad("limits.burst", "it must be at least 1")
+	if s.DrainDelay < 0 || s.DrainDelay.Std() > maxDrainDelay {
+		bad("drain_delay", "it must be from 0s to "+Duration(maxDrainDelay).String())
 	}
 	out = append(out, s.SignIn.faults()...)
 	out = append(out, s.Access.faults()...)
 	if u := s.Database.URL; u != "" && !strings.HasPrefix(u, "postgres://") && !strings.HasPrefix(u, "postgresql://") && !strings.Contains(u, "=") {
 		bad("database.url", "it must be postgres://user@host/name, or keywords and values such as host=a dbname=b")
 	}
+	out = append(out, s.metricsFaults()...)
+	out = append(out, s.Limits.faults()...)
+	if s.Retention.MaxAgeDays < 0 {
+		bad("retention.max_age_days", "it must be at least 0")
+	}
+	if s.Retention.KeepVersions < 0 {
+		bad("retention.keep_versions", "it must be at least 0")
+	}
 	return append(out, logFaults(s.LogLevel, s.LogFormat)...)
+}
+
+// maxDrainDelay, and the time for requests in flight, stay within what supervisors
+// allow for a stop.
+const maxDrainDelay = time.Minute
+
+func (s Server) metricsFaults() []fault {
+	if s.MetricsListen == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(s.MetricsListen)
+	if err != nil {
+		return []fault{{"metrics_listen", "it must be host:port, such as 127.0.0.1:9787"}}
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return []fault{{"metrics_listen", "the port must be a number from 0 to 65535"}}
+	}
+	if !loopback(host) && !s.MetricsBeyondLoopback {
+		return []fault{{"metrics_listen", "this address is reachable from other machines, and metrics are shown to whoever asks: listen on 127.0.0.1, or set metrics_beyond_loopback = true where a firewall or a network policy stands before it"}}
+	}
+	if s.MetricsListen == s.Listen && port != "0" {
+		return []fault{{"metrics_listen", "it must differ from listen: metrics have a port of their own"}}
+	}
+	return nil
+}
+
+func (l Limits) faults() []fault {
+	var out []fault
+	if n := l.MaxEntries; n < 1 || n > api.MaxEntries {
+		out = append(out, fault{"limits.max_entries", "it must be from 1 to " + strconv.Itoa(api.MaxEntries)})
+	}
+	rate := func(key string, n int) {
+		if n < 1 && n != -1 {
+			out = append(out, fault{key, "it must be at least 1, or -1 for no limit"})
+		}
+	}
+	atLeastOne := func(key string, n int) {
+		if n < 1 {
+			out = append(out, fault{key, "it must be at least 1"})
+		}
+	}
+	rate("limits.rate_per_second", l.RatePerSecond)
+	atLeastOne("limits.burst", l.Burst)
+	atLeastOne("limits.streams", l.Streams)
+	rate("limits.upload_bytes_per_second", l.UploadBytesPerSecond)
+	if l.UploadBurstBytes < api.MaxBodyBytes {
+		out = append(out, fault{"limits.upload_burst_bytes", "it must be at least " + strconv.Itoa(api.MaxBodyBytes) + ", the largest body"})
+	}
+	return out
 }
 
 // loopback reports whether host is this machine alone.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -57,6 +58,8 @@ type Auth struct {
 	looked     time.Time     // of the last successful look at the generation
 	changed    chan struct{} // closed and replaced at every change
 	drops      uint64        // counts how often tokens was emptied
+
+	hits, misses atomic.Uint64 // look-ups of tokens, see [Auth.Lookups]
 }
 
 // New returns an Auth over creds. It starts nothing: call [Auth.Run].
@@ -170,6 +173,10 @@ func (a *Auth) Healthy(ctx context.Context) error {
 	return a.freshen(ctx)
 }
 
+// Lookups counts the look-ups of tokens since the start: those answered from
+// memory, and those that asked the store.
+func (a *Auth) Lookups() (hits, misses uint64) { return a.hits.Load(), a.misses.Load() }
+
 func (a *Auth) fresh(now time.Time) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -213,7 +220,10 @@ func (a *Auth) grantOf(ctx context.Context, hash [32]byte) (Grant, error) {
 		g, found = a.tokens[hash]
 		a.mu.RUnlock()
 	}
-	if !found {
+	if found {
+		a.hits.Add(1)
+	} else {
+		a.misses.Add(1)
 		var err error
 		if g, err = a.load(ctx, hash); err != nil {
 			return Grant{}, err

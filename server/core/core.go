@@ -54,6 +54,8 @@ type Options struct {
 	SearchBytes int
 	// Log gets one line per write that used an allowance. Default: discarded.
 	Log *slog.Logger
+	// Meter counts what happens. Default: nobody does.
+	Meter Meter
 	// Now is the clock. Default: [time.Now].
 	Now func() time.Time
 }
@@ -94,6 +96,9 @@ func New(o Options) (*Core, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Meter == nil {
+		o.Meter = unmetered{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

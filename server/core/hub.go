@@ -14,6 +14,7 @@ import (
 type Hub struct {
 	mu   sync.Mutex
 	subs map[api.Repo]map[*Subscription]struct{}
+	open int // subscriptions that were not closed
 }
 
 func newHub() *Hub { return &Hub{subs: map[api.Repo]map[*Subscription]struct{}{}} }
@@ -24,7 +25,8 @@ type Subscription struct {
 	repos []api.Repo
 	ready chan struct{} // holds one token while dirty is not empty
 
-	dirty map[api.Repo]uint64 // guarded by hub.mu
+	dirty  map[api.Repo]uint64 // guarded by hub.mu
+	closed bool                // guarded by hub.mu
 }
 
 // Subscribe begins to watch repos. Subscribe first and read the current state
@@ -33,6 +35,7 @@ func (h *Hub) Subscribe(repos ...api.Repo) *Subscription {
 	s := &Subscription{hub: h, repos: slices.Clone(repos), ready: make(chan struct{}, 1), dirty: map[api.Repo]uint64{}}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.open++
 	for _, repo := range s.repos {
 		if h.subs[repo] == nil {
 			h.subs[repo] = map[*Subscription]struct{}{}
@@ -69,6 +72,13 @@ func (h *Hub) BumpAll() {
 	}
 }
 
+// listeners counts the subscriptions.
+func (h *Hub) listeners() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.open
+}
+
 // Ready returns a channel that yields a value when some repo has moved since the
 // last Take.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
@@ -90,6 +100,11 @@ func (s *Subscription) Take() []api.Repo {
 func (s *Subscription) Close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	s.hub.open--
 	for _, repo := range s.repos {
 		delete(s.hub.subs[repo], s)
 		if len(s.hub.subs[repo]) == 0 {

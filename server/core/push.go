@@ -60,6 +60,7 @@ func (c *Core) Push(ctx context.Context, push Push) (Pushed, error) {
 	if err != nil {
 		return Pushed{}, err
 	}
+	c.o.Meter.Wrote(len(v.puts), len(v.retire))
 	if len(v.puts)+len(v.retire) > 0 {
 		c.hub.Bump(push.Repo, head.Version)
 		c.audit(ctx, push, head.Version, v.puts, used)

@@ -36,6 +36,7 @@ func (c *Core) Rescan(ctx context.Context, believed string) error {
 			return err
 		}
 	}
+	c.o.Meter.Rescanning(len(repos))
 	began, done, entries, marks := time.Now(), 0, 0, 0
 	for _, repo := range repos {
 		scanned, found, err := c.rescanRepo(ctx, repo, rules)
@@ -43,6 +44,8 @@ func (c *Core) Rescan(ctx context.Context, believed string) error {
 			return err
 		}
 		done, entries, marks = done+1, entries+scanned, marks+found
+		c.o.Meter.Rescanning(len(repos) - done)
+		c.o.Meter.Rescanned(scanned, found)
 	}
 	if done > 0 {
 		c.o.Log.InfoContext(ctx, "live entries scanned by other rules than before", "rules", rules, "repos", done,

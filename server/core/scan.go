@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -52,11 +53,13 @@ func (c *Core) scan(ctx context.Context, repo api.Repo, p *proposal, allowed []a
 		passed := map[string]string{}
 		for _, f := range found[i] {
 			if reason := c.lets(f, key, policy.Entries, may[key]); reason != "" {
+				c.o.Meter.Found(f.Tier, true)
 				used = append(used, allowance{f.Finding, put.Key, reason})
 				passed[f.Rule] = reason
 				continue
 			}
 			blocked = true
+			c.o.Meter.Found(f.Tier, false)
 			p.refused.add(f.err, f.Finding)
 		}
 		if !blocked {
@@ -96,7 +99,9 @@ func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Ch
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: waiting to scan: %w", api.ErrUnavailable, ctx.Err())
 	}
+	began := time.Now()
 	found, err := c.scanSafely(ctx, key, content)
+	c.o.Meter.Scanned(time.Since(began))
 	if held, ok := errors.AsType[*api.HeldError](err); ok {
 		return []fault{{api.ErrRefused, api.Finding{Key: key, Rule: string(held.Reason), Reason: held.Detail}}}, nil
 	}

@@ -80,6 +80,13 @@ func (c *viewCache) charge(view *View, bytes int) {
 	c.shrink()
 }
 
+// size counts the views that are kept, and the bytes that they take.
+func (c *viewCache) size() (views, used int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.order.Len(), c.used
+}
+
 func (c *viewCache) shrink() {
 	for c.used > c.budget && c.order.Len() > 1 {
 		c.remove(c.order.Back())

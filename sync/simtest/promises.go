@@ -51,20 +51,33 @@ func (w *World) findsBeside(d debt, without *inode) bool {
 			return true
 		}
 	}
-	for name, f := range w.machines[d.client].disk.shown[staging] {
-		if f.text.sum == d.text.sum && w.machines[d.client].labels[name].key == d.key {
+	m := w.machines[d.client]
+	for name, f := range m.disk.shown[staging] {
+		if f.text.sum == d.text.sum && m.labels[name].key == d.key && m.returns(name) {
 			return true // on its way
 		}
 	}
 	return false
 }
 
+// returns reports whether a staged file goes back to the tree, or into a saved
+// copy, and not only away: what was staged to be placed, and known bytes that were
+// displaced, have their place on the server.
+func (m *machine) returns(name string) bool {
+	l, f := m.labels[name], m.disk.shown[staging][name]
+	if l.kind == 'd' && m.root == present && m.disk.shown[team][l.key.String()] == nil {
+		return true
+	}
+	return l.kind != 'w' && f.text.sum != l.sum && !m.state.knows(l.key, f.text.sum)
+}
+
 // shows reports whether a content is in the team directory, wherever that is, in
-// another file than the one to leave out.
+// another file than the one to leave out. A file in the midst of a save has what
+// it had, or half of what it will have, by chance alone.
 func (m *machine) shows(key api.Key, content text, without *inode) bool {
 	name := key.String()
 	for _, f := range []*inode{m.disk.shown[team][name], m.hidden[name]} {
-		if f != nil && f != without && f.text.sum == content.sum {
+		if f != nil && f != without && f.writers == 0 && f.text.sum == content.sum {
 			return true
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-// chainHistory seals what an older release wrote, and makes the chains that it
-// would have written: one row for each version of each repo.
+// chainHistory makes the chains that an older release would have written: one
+// row for each version of each repo.
 func chainHistory(conn *sqlite.Conn) error {
 	var repos []int64
 	err := sqlitex.Execute(conn, "SELECT id FROM repos WHERE version > 0", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
@@ -30,18 +30,18 @@ func chainHistory(conn *sqlite.Conn) error {
 type oldVersion struct {
 	store.Version
 
-	ordinal int64
-	actor   actorID
+	actor actorRef
 }
 
 func chainRepo(conn *sqlite.Conn, repo int64) error {
 	var versions []oldVersion
-	err := sqlitex.Execute(conn, "SELECT "+ownVersionColumns+", v.ordinal FROM versions v WHERE v.repo = ? ORDER BY v.version, v.ordinal", &sqlitex.ExecOptions{
+	err := sqlitex.Execute(conn, "SELECT "+ownVersionColumns+`, a.id FROM versions v
+		JOIN actors a ON (a.repo, a.number) = (v.repo, v.actor) WHERE v.repo = ? ORDER BY v.version, v.ordinal`, &sqlitex.ExecOptions{
 		Args: []any{repo},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			v, err := scanVersion(stmt)
-			old := oldVersion{Version: v, ordinal: stmt.ColumnInt64(ownVersionWidth)}
-			stmt.ColumnBytes(6, old.actor[:])
+			old := oldVersion{Version: v, actor: actorRef{number: stmt.ColumnInt64(6)}}
+			stmt.ColumnBytes(ownVersionWidth, old.actor.id[:])
 			versions = append(versions, old)
 			return err
 		},
@@ -60,18 +60,14 @@ func chainRepo(conn *sqlite.Conn, repo int64) error {
 		}
 		versions = versions[n:]
 	}
-	return exec(conn, "UPDATE repos SET chain = ?, chain_hash = ? WHERE id = ?", int64(end.number), end.hash[:], repo)
+	return exec(conn, "UPDATE repos SET chain = ? WHERE id = ?", int64(end.number), repo)
 }
 
-// chainChange seals the versions of one change and adds its audit row.
+// chainChange adds the audit row of one change.
 func chainChange(conn *sqlite.Conn, repo int64, end chain, made []oldVersion) (chain, error) {
 	seals := make([][32]byte, len(made))
 	for i := range made {
 		seals[i] = made[i].Seal()
-		if err := exec(conn, "UPDATE versions SET seal = ? WHERE repo = ? AND version = ? AND ordinal = ?",
-			seals[i][:], repo, int64(made[i].Version.Version), made[i].ordinal); err != nil {
-			return chain{}, err
-		}
 	}
 	first := made[0]
 	row := nextRow(end, first.actor, store.Event{Action: store.ActionWrite, At: first.At}, first.Version.Version, seals)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
@@ -79,9 +78,10 @@ func (t tx) Head() *store.Head { return t.row.head }
 
 // Had reports whether a version of key ever had this content.
 func (t tx) Had(key api.Key, sum api.Checksum) (had bool, err error) {
-	err = sqlitex.Execute(t.conn, "SELECT 1 FROM versions WHERE repo = ? AND key = ? AND sum = ? LIMIT 1", &sqlitex.ExecOptions{
-		Args:       []any{t.row.id, key.String(), sum[:]},
-		ResultFunc: func(*sqlite.Stmt) error { had = true; return nil },
+	err = followKey(t.conn, "v.sum", t.row.id, key, lastChange(t.row.head, key), func(stmt *sqlite.Stmt) (bool, error) {
+		this, err := columnSum(stmt, 0)
+		had = this == sum
+		return !had, err
 	})
 	return had, err
 }

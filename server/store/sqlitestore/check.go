@@ -75,11 +75,13 @@ var strays = []struct{ what, query string }{
 	{"audit rows belong to no repo", "SELECT count(*) FROM audit WHERE repo NOT IN (SELECT id FROM repos)"},
 	{"actors belong to no repo", "SELECT count(*) FROM actors WHERE repo NOT IN (SELECT id FROM repos)"},
 	{"policy entries belong to no repo", "SELECT count(*) FROM scan_policy WHERE repo NOT IN (SELECT id FROM repos)"},
-	{"policy entries name no actor", `SELECT count(*) FROM scan_policy p WHERE NOT EXISTS (SELECT 1 FROM actors a WHERE (a.repo, a.id) = (p.repo, p.actor))
-		OR (ended_ms <> 0 AND NOT EXISTS (SELECT 1 FROM actors a WHERE (a.repo, a.id) = (p.repo, p.ended_by)))`},
+	{"policy entries name no actor", `SELECT count(*) FROM scan_policy p WHERE NOT EXISTS (SELECT 1 FROM actors a WHERE (a.repo, a.number) = (p.repo, p.actor))
+		OR (ended_ms <> 0 AND NOT EXISTS (SELECT 1 FROM actors a WHERE (a.repo, a.number) = (p.repo, p.ended_by)))`},
 	{"former names stand for no repo", "SELECT count(*) FROM former_names WHERE repo NOT IN (SELECT id FROM repos WHERE id <> 0)"},
 	{"former names are in use", "SELECT count(*) FROM former_names WHERE name IN (SELECT name FROM repos)"},
 	{"erased actors have names", "SELECT count(*) FROM actors WHERE erased <> 0 AND token || account || person || device || agent || session <> ''"},
+	{"versions name no actor", "SELECT count(*) FROM versions v WHERE NOT EXISTS (SELECT 1 FROM actors a WHERE (a.repo, a.number) = (v.repo, v.actor))"},
+	{"actors share a pseudonym", "SELECT count(*) - count(DISTINCT id) FROM actors"},
 	{"tokens have a hash that is none", "SELECT count(*) FROM tokens WHERE length(hash) <> 32"},
 }
 
@@ -102,22 +104,21 @@ type checkedRepo struct {
 	repo     api.Repo
 	version  uint64
 	modified int64
-	chain    chain
+	chain    uint64
 	problem  func(key api.Key, format string, args ...any)
 }
 
 func allRepos(conn *sqlite.Conn) (repos []*checkedRepo, err error) {
-	err = sqlitex.Execute(conn, "SELECT id, name, version, modified_ms, chain, chain_hash FROM repos ORDER BY id", &sqlitex.ExecOptions{
+	err = sqlitex.Execute(conn, "SELECT id, name, version, modified_ms, chain FROM repos ORDER BY id", &sqlitex.ExecOptions{
 		ResultFunc: func(stmt *sqlite.Stmt) (err error) {
-			r := &checkedRepo{id: stmt.ColumnInt64(0), version: uint64(stmt.ColumnInt64(2)), modified: stmt.ColumnInt64(3)}
+			r := &checkedRepo{id: stmt.ColumnInt64(0), version: uint64(stmt.ColumnInt64(2)), modified: stmt.ColumnInt64(3), chain: uint64(stmt.ColumnInt64(4))}
 			if r.id != serverRepo {
 				if r.repo, err = api.ParseRepo(stmt.ColumnText(1)); err != nil {
 					return err
 				}
 			}
-			r.chain, err = scanChain(stmt, 4)
 			repos = append(repos, r)
-			return err
+			return nil
 		},
 	})
 	return repos, err
@@ -127,12 +128,11 @@ func (r *checkedRepo) check(conn *sqlite.Conn, found func(store.Problem)) error 
 	r.problem = func(key api.Key, format string, args ...any) {
 		found(store.Problem{Repo: r.repo, Key: key, What: fmt.Sprintf(format, args...)})
 	}
-	rows, err := r.checkChain(conn)
+	past, err := r.checkVersions(conn)
 	if err != nil {
 		return err
 	}
-	past, err := r.checkVersions(conn, rows)
-	if err != nil {
+	if err := r.checkChain(conn, past.changes); err != nil {
 		return err
 	}
 	if err := r.checkHead(conn, past); err != nil {

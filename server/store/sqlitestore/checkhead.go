@@ -8,37 +8,6 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-// past is what a history leads to.
-type past struct {
-	live   map[api.Key]store.Version // the newest version of each key
-	kept   map[api.Checksum]bool     // contents that must be there
-	ledger map[api.Checksum]bool     // contents that must not
-}
-
-// checkVersion checks one version by itself and takes it into the past.
-func (r *checkedRepo) checkVersion(v *store.Version, seal [32]byte, p *past) {
-	if v.Redacted {
-		if !v.Sum.IsZero() || v.Bytes != 0 || v.Allowed != "" || v.Salt != [16]byte{} {
-			r.problem(api.Key{}, "version %d was redacted and tells of its content", v.Version)
-		}
-		return
-	}
-	if v.Seal() != seal {
-		r.problem(v.Key, "version %d: its seal is not its own", v.Version)
-	}
-	switch {
-	case v.Op == store.OpPut && v.Sum.IsZero(), v.Op == store.OpRetire && !v.Sum.IsZero():
-		r.problem(v.Key, "version %d: a checksum too many or too few", v.Version)
-	case v.Op != store.OpPut && v.Op != store.OpRetire:
-		r.problem(v.Key, "version %d: its operation is unknown", v.Version)
-	case p.ledger[v.Sum]:
-		r.problem(v.Key, "version %d has a content that was redacted", v.Version)
-	case v.Op == store.OpPut && !v.Pruned:
-		p.kept[v.Sum] = true
-	}
-	p.live[v.Key] = *v // they come oldest first
-}
-
 // checkHead compares entries and tombstones with the newest versions.
 func (r *checkedRepo) checkHead(conn *sqlite.Conn, p *past) error {
 	row := &repoRow{id: r.id, head: &store.Head{}}
@@ -49,7 +18,7 @@ func (r *checkedRepo) checkHead(conn *sqlite.Conn, p *past) error {
 		}
 	}
 	for _, it := range row.head.Items {
-		v, known := p.live[it.Key]
+		v, known := p.newest[it.Key]
 		switch {
 		case !known || v.Op != store.OpPut:
 			r.problem(it.Key, "the entry is live, the history says that it is not")
@@ -58,15 +27,15 @@ func (r *checkedRepo) checkHead(conn *sqlite.Conn, p *past) error {
 		case v.Sum != it.Sum || v.Bytes != it.Bytes || v.Version != it.Version || !v.At.Equal(it.Modified) || v.Allowed != it.Allowed:
 			r.problem(it.Key, "the entry is not what version %d made of it", v.Version)
 		}
-		delete(p.live, it.Key)
+		delete(p.newest, it.Key)
 	}
 	for _, t := range row.head.Tombs {
-		if v, known := p.live[t.Key]; !known || v.Op != store.OpRetire || v.Version != t.Version {
+		if v, known := p.newest[t.Key]; !known || v.Op != store.OpRetire || v.Version != t.Version {
 			r.problem(t.Key, "the key is retired, the history says that it is not, or when")
 		}
-		delete(p.live, t.Key)
+		delete(p.newest, t.Key)
 	}
-	for key := range p.live {
+	for key := range p.newest {
 		r.problem(key, "the key is in the history and neither live nor retired")
 	}
 	return nil

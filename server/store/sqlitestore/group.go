@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
@@ -170,6 +171,7 @@ func (s *Store) tryCommit(group []*update) (began bool, err error) {
 		return false, errClosed
 	}
 	fresh := make(map[api.Repo]*repoRow)
+	start := time.Now()
 	began, err = s.commit(func() error {
 		for _, u := range group {
 			if err := s.apply(u, fresh); err != nil {
@@ -178,6 +180,7 @@ func (s *Store) tryCommit(group []*update) (began bool, err error) {
 		}
 		return nil
 	})
+	s.meter.Committed(len(group), time.Since(start), err == nil)
 	for repo, row := range fresh {
 		if err != nil {
 			s.heads.forget(repo) // the outcome is unknown: read it again

@@ -19,6 +19,7 @@ func (s *Store) Head(ctx context.Context, repo api.Repo) (*store.Head, error) {
 		return nil, fmt.Errorf("reading %q: %w", repo, err)
 	}
 	row := s.heads.get(repo)
+	s.meter.HeadRead(row != nil)
 	if row == nil {
 		var err error
 		if row, err = s.snapshot(ctx, repo); err != nil {
@@ -88,17 +89,19 @@ func loadRow(conn *sqlite.Conn, repo api.Repo) (*repoRow, error) {
 	}
 	head := &store.Head{Repo: repo, Epoch: epoch}
 	row := &repoRow{head: head}
-	err = sqlitex.Execute(conn, "SELECT id, version, modified_ms, chain, chain_hash FROM repos WHERE name = ?", &sqlitex.ExecOptions{
+	err = sqlitex.Execute(conn, "SELECT id, version, modified_ms FROM repos WHERE name = ?", &sqlitex.ExecOptions{
 		Args: []any{repo.String()},
-		ResultFunc: func(stmt *sqlite.Stmt) (err error) {
+		ResultFunc: func(stmt *sqlite.Stmt) error {
 			row.id, head.Version = stmt.ColumnInt64(0), uint64(stmt.ColumnInt64(1))
 			if head.Version > 0 {
 				head.Modified = columnTime(stmt, 2)
 			}
-			row.chain, err = scanChain(stmt, 3)
-			return err
+			return nil
 		},
 	})
+	if err == nil && row.id != 0 {
+		row.chain, err = loadChain(conn, row.id)
+	}
 	if err != nil {
 		return nil, err
 	}

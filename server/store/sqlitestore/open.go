@@ -59,6 +59,8 @@ type Options struct {
 	// CachedRows bounds the entries and tombstones of all heads in memory
 	// together, each about 150 bytes; 0 means [DefaultCachedRows].
 	CachedRows int
+	// Meter counts what happens. Default: nobody does.
+	Meter store.Meter
 	// BusyTimeout is how long a write waits for another process's write; 0
 	// means [DefaultBusyTimeout].
 	BusyTimeout time.Duration
@@ -79,6 +81,7 @@ type Store struct {
 	actors actorCache // owned by whoever holds turn
 	heads  headCache
 	glance glance
+	meter  store.Meter
 }
 
 var _ store.Backend = (*Store)(nil)
@@ -92,7 +95,10 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	}
 	s := &Store{
 		dir: opts.Dir, path: filepath.Join(opts.Dir, databaseName),
-		busy: cmp.Or(opts.BusyTimeout, DefaultBusyTimeout), turn: make(chan struct{}, 1),
+		busy: cmp.Or(opts.BusyTimeout, DefaultBusyTimeout), turn: make(chan struct{}, 1), meter: opts.Meter,
+	}
+	if s.meter == nil {
+		s.meter = store.Unmetered{}
 	}
 	if opts.Serve {
 		s.heads.limit = cmp.Or(opts.CachedRows, DefaultCachedRows)
@@ -101,13 +107,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("creating data directory: %w", err)
 	}
 	if opts.Serve {
-		lock := flock.New(filepath.Join(opts.Dir, lockName), flock.SetPermissions(0o600))
-		locked, err := lock.TryLock()
+		lock, err := lockDir(opts.Dir)
 		if err != nil {
-			return nil, fmt.Errorf("locking %q: %w", opts.Dir, err)
-		}
-		if !locked {
-			return nil, fmt.Errorf("%w: %q", store.ErrLocked, opts.Dir)
+			return nil, err
 		}
 		s.lock = lock
 	}
@@ -115,6 +117,19 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("opening %q: %w", s.path, err), s.Close())
 	}
 	return s, nil
+}
+
+// lockDir takes the serving lock of a data directory.
+func lockDir(dir string) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
+	locked, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("locking %q: %w", dir, err)
+	}
+	if !locked {
+		return nil, fmt.Errorf("%w: %q", store.ErrLocked, dir)
+	}
+	return lock, nil
 }
 
 func (s *Store) open(ctx context.Context) error {

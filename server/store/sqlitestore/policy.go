@@ -18,7 +18,7 @@ func (s *Store) Policy(ctx context.Context, repo api.Repo) (store.Policy, error)
 	err := s.read(ctx, `SELECT p.id, p.rule, p.keys, p.reason, p.at_ms, p.expires_ms, p.ended_ms, `+actorColumns+`,
 		b.token, b.account, b.person, b.device, b.agent, b.session
 		FROM repos r JOIN scan_policy p ON p.repo = r.id
-		LEFT JOIN actors a ON (a.repo, a.id) = (p.repo, p.actor) LEFT JOIN actors b ON (b.repo, b.id) = (p.repo, p.ended_by)
+		LEFT JOIN actors a ON (a.repo, a.number) = (p.repo, p.actor) LEFT JOIN actors b ON (b.repo, b.number) = (p.repo, p.ended_by)
 		WHERE r.name = ? ORDER BY p.number`, []any{repo.String()}, func(stmt *sqlite.Stmt) error {
 		e := scanEntry(stmt)
 		p.Entries = append(p.Entries, e)
@@ -49,16 +49,16 @@ func (s *Store) AddPolicyEntry(ctx context.Context, repo api.Repo, e api.PolicyE
 		if err != nil {
 			return err
 		}
-		actor, err := s.actorID(id, e.Actor)
+		actor, err := s.actor(id, e.Actor)
 		if err != nil {
 			return err
 		}
 		if err := exec(conn, "UPDATE scan_policy SET ended_ms = ?, ended_by = ? WHERE repo = ? AND rule = ? AND keys = ? AND ended_ms = 0",
-			toMillis(e.At), actor[:], id, e.Rule, e.Keys); err != nil {
+			toMillis(e.At), actor.number, id, e.Rule, e.Keys); err != nil {
 			return err
 		}
 		return exec(conn, "INSERT INTO scan_policy (repo, id, rule, keys, reason, actor, at_ms, expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			id, e.ID, e.Rule, e.Keys, e.Reason, actor[:], toMillis(e.At), toMillis(e.ExpiresAt))
+			id, e.ID, e.Rule, e.Keys, e.Reason, actor.number, toMillis(e.At), toMillis(e.ExpiresAt))
 	})
 	if err != nil {
 		return fmt.Errorf("storing an entry of the scan policy of %q: %w", repo, err)
@@ -76,12 +76,12 @@ func (s *Store) EndPolicyEntry(ctx context.Context, repo api.Repo, id string, at
 		if !found {
 			return store.ErrNoEntry
 		}
-		actor, err := s.actorID(number, by)
+		actor, err := s.actor(number, by)
 		if err != nil {
 			return err
 		}
 		if err := exec(conn, "UPDATE scan_policy SET ended_ms = ?, ended_by = ? WHERE repo = ? AND id = ? AND ended_ms = 0",
-			toMillis(at), actor[:], number, id); err != nil {
+			toMillis(at), actor.number, number, id); err != nil {
 			return err
 		}
 		if conn.Changes() == 0 {

@@ -39,6 +39,11 @@ func (s *Store) scrub(ctx context.Context) error {
 	if err := sqlitex.ExecuteTransient(s.writer, "VACUUM", nil); err != nil {
 		return err
 	}
+	return s.emptyLog(ctx)
+}
+
+// emptyLog waits for readers as long as for a busy database.
+func (s *Store) emptyLog(ctx context.Context) error {
 	deadline := time.Now().Add(s.busy)
 	for {
 		empty, err := truncateLog(s.writer)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
@@ -26,11 +25,11 @@ func (s *Store) writeChange(row *repoRow, next *store.Head, c store.Change) (*re
 			return nil, err
 		}
 	}
-	actor, err := s.actorID(id, c.Actor)
+	actor, err := s.actor(id, c.Actor)
 	if err != nil {
 		return nil, err
 	}
-	w := changeWriter{conn: s.writer, repo: id, version: int64(next.Version), at: c.At.UnixMilli(), actor: actor, rules: c.Rules}
+	w := changeWriter{conn: s.writer, repo: id, version: int64(next.Version), at: c.At.UnixMilli(), actor: actor.number, rules: c.Rules}
 	for _, p := range c.Puts {
 		w.put(p)
 		if _, dead := row.head.Tomb(p.Key); dead {
@@ -40,7 +39,7 @@ func (s *Store) writeChange(row *repoRow, next *store.Head, c store.Change) (*re
 	for _, key := range c.Retire {
 		w.retire(key)
 	}
-	seals := w.history(versionsOf(c, next.Version))
+	seals := w.history(row.head, versionsOf(c, next.Version))
 	if len(c.Redact) > 0 {
 		w.redact(row.head, c.Redact)
 	}
@@ -52,13 +51,13 @@ func (s *Store) writeChange(row *repoRow, next *store.Head, c store.Change) (*re
 }
 
 // seal adds the audit row of a change and moves the repo on.
-func (s *Store) seal(row *repoRow, id int64, actor actorID, next *store.Head, c store.Change, seals [][32]byte) (chain, error) {
+func (s *Store) seal(row *repoRow, id int64, actor actorRef, next *store.Head, c store.Change, seals [][32]byte) (chain, error) {
 	event := store.Event{Action: cmp.Or(c.Action, store.ActionWrite), Actor: c.Actor, At: c.At, Detail: c.Detail}
 	end := row.chain
 	for {
 		audit := nextRow(end, actor, event, next.Version, seals)
-		err := exec(s.writer, "UPDATE repos SET version = ?, modified_ms = ?, chain = ?, chain_hash = ? WHERE id = ? AND chain = ?",
-			int64(next.Version), c.At.UnixMilli(), int64(audit.Number), audit.Hash[:], id, int64(end.number))
+		err := exec(s.writer, "UPDATE repos SET version = ?, modified_ms = ?, chain = ? WHERE id = ? AND chain = ?",
+			int64(next.Version), c.At.UnixMilli(), int64(audit.Number), id, int64(end.number))
 		if err != nil {
 			return chain{}, err
 		}
@@ -95,7 +94,7 @@ func versionsOf(c store.Change, version uint64) []store.Version {
 type changeWriter struct {
 	conn              *sqlite.Conn
 	repo, version, at int64
-	actor             actorID
+	actor             int64
 	rules             string
 	err               error
 }
@@ -123,7 +122,7 @@ func (w *changeWriter) retire(k api.Key) {
 
 // history adds versions and returns their seals. A retirement's checksum is
 // stored as NULL.
-func (w *changeWriter) history(versions []store.Version) [][32]byte {
+func (w *changeWriter) history(head *store.Head, versions []store.Version) [][32]byte {
 	seals := make([][32]byte, len(versions))
 	for i := range versions {
 		v := &versions[i]
@@ -132,44 +131,19 @@ func (w *changeWriter) history(versions []store.Version) [][32]byte {
 		if v.Op == store.OpPut {
 			sum = v.Sum[:]
 		}
-		w.exec(`INSERT INTO versions (repo, version, ordinal, key, op, sum, bytes, at_ms, actor, rules, allowed, salt, seal)
+		w.exec(`INSERT INTO versions (repo, version, ordinal, key, before, op, sum, bytes, at_ms, actor, rules, allowed, salt)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			w.repo, w.version, i+1, v.Key.String(), string(v.Op), sum, v.Bytes, w.at, w.actor[:], v.Rules, v.Allowed, v.Salt[:], seals[i][:])
+			w.repo, w.version, i+1, v.Key.String(), int64(lastChange(head, v.Key)), string(v.Op), sum, v.Bytes, w.at, w.actor, v.Rules, v.Allowed, v.Salt[:])
 	}
 	return seals
 }
 
-// redact takes contents out of the repo and writes them into its ledger. All are
-// looked for in one walk of the history, where pruned versions name them as well.
-func (w *changeWriter) redact(before *store.Head, sums []api.Checksum) {
-	for _, sum := range sums {
-		if before.IsRedacted(sum) {
-			continue
-		}
-		w.exec("INSERT INTO redactions (repo, sum, at_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", w.repo, sum[:], w.at)
-		w.exec("DELETE FROM bodies WHERE repo = ? AND sum = ?", w.repo, sum[:])
+// lastChange returns the version that last changed a key, 0 for none: every key
+// that was ever changed is live or retired.
+func lastChange(head *store.Head, key api.Key) uint64 {
+	if item, live := head.Item(key); live {
+		return item.Version
 	}
-	for _, v := range w.redacted() {
-		w.exec(`UPDATE versions SET key = NULL, sum = NULL, bytes = 0, allowed = '', salt = NULL, redacted = 1
-			WHERE repo = ? AND version = ? AND ordinal = ?`, w.repo, v.version, v.ordinal)
-	}
-}
-
-// place is where a version is in its repo.
-type place struct{ version, ordinal int64 }
-
-// redacted returns the versions whose content is in the ledger.
-func (w *changeWriter) redacted() (found []place) {
-	if w.err != nil {
-		return nil
-	}
-	w.err = sqlitex.Execute(w.conn, `SELECT version, ordinal FROM versions v
-		WHERE repo = ? AND sum IN (SELECT sum FROM redactions r WHERE r.repo = v.repo)`, &sqlitex.ExecOptions{
-		Args: []any{w.repo},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			found = append(found, place{stmt.ColumnInt64(0), stmt.ColumnInt64(1)})
-			return nil
-		},
-	})
-	return found
+	tomb, _ := head.Tomb(key)
+	return tomb.Version
 }

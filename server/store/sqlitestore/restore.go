@@ -1,0 +1,246 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/atomicfile"
+	"github.com/teammem/teammemd/server/store"
+)
+
+// restoring is what the directory in which a restore is prepared begins with.
+const restoring = ".restore-"
+
+// maxNamed bounds the problems that an error names.
+const maxNamed = 3
+
+var (
+	errBroken   = errors.New("the backup is broken and was not restored")
+	errNoBackup = errors.New("the file is not a backup of this program")
+)
+
+// Restored is what a restore did.
+type Restored struct {
+	Epoch string // the new one
+	Replayed
+	// Kept is the file of the database that was replaced, "" where there was none.
+	Kept string
+	// Unread says why the ledgers of the replaced database could not be replayed;
+	// nil where they were, and where there was none.
+	Unread error
+}
+
+// Restore puts a backup in the place of a data directory's database, and makes
+// the directory where there is none. It refuses while a server serves the
+// directory ([store.ErrLocked]), and a backup in which a check finds anything. What
+// was redacted, retired, renamed, erased and revoked since the backup is done
+// again, as far as the database that is replaced can be read; that database
+// stays beside the new one. Join codes are void afterwards. Until the last step
+// nothing is changed but the schema of an older release, and that step is one
+// rename.
+func Restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time) (Restored, error) {
+	done, err := restore(ctx, dir, backup, by, at)
+	if err != nil {
+		return Restored{}, fmt.Errorf("restoring %q: %w", backup, err)
+	}
+	return done, nil
+}
+
+func restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time) (done Restored, err error) {
+	if err := checkHeader(backup); err != nil {
+		return done, err
+	}
+	path := filepath.Join(dir, databaseName)
+	if same, err := isSame(backup, path); err != nil || same {
+		return done, errors.Join(err, errNoBackup)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return done, err
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	aside, err := prepareAside(dir, backup)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(aside)) }()
+	if err := done.prepare(ctx, dir, aside, by, at); err != nil {
+		return done, err
+	}
+	done.Kept, err = putInPlace(filepath.Join(aside, databaseName), path)
+	return done, err
+}
+
+// checkHeader reads what marks a file as a database of ours: an empty file would
+// become an empty database.
+func checkHeader(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var header [100]byte
+	if _, err := io.ReadFull(file, header[:]); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if !strings.HasPrefix(string(header[:]), "SQLite format 3\x00") || binary.BigEndian.Uint32(header[68:]) != applicationID {
+		return errNoBackup
+	}
+	return nil
+}
+
+// prepareAside copies the backup into a directory of its own beside the database,
+// and takes away what an interrupted restore left.
+func prepareAside(dir, backup string) (aside string, err error) {
+	left, err := filepath.Glob(filepath.Join(dir, restoring+"*"))
+	if err != nil {
+		return "", err
+	}
+	for _, old := range left {
+		if err := os.RemoveAll(old); err != nil {
+			return "", err
+		}
+	}
+	if aside, err = os.MkdirTemp(dir, restoring); err != nil {
+		return "", err
+	}
+	return aside, copyFile(backup, filepath.Join(aside, databaseName))
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// prepare makes the copy of the backup into what will be served.
+func (r *Restored) prepare(ctx context.Context, dir, aside string, by api.Actor, at time.Time) (err error) {
+	next, err := Open(ctx, Options{Dir: aside, Serve: true})
+	if errors.Is(err, store.ErrNewerSchema) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errBroken, err)
+	}
+	defer func() { err = errors.Join(err, next.Close()) }()
+	if err := refuseProblems(ctx, next); err != nil {
+		return err
+	}
+	if err := r.replayOld(ctx, dir, next, by, at); err != nil {
+		return err
+	}
+	if err := next.write(ctx, func(conn *sqlite.Conn) error {
+		return exec(conn, "DELETE FROM join_codes") // some were used since
+	}); err != nil {
+		return err
+	}
+	if err := next.NewEpoch(ctx); err != nil {
+		return err
+	}
+	if err := next.readConn(ctx, func(conn *sqlite.Conn) error { r.Epoch, err = loadEpoch(conn); return err }); err != nil {
+		return err
+	}
+	detail := fmt.Sprintf(`{"epoch":%q,"redactions":%d,"retirements":%d,"erasures":%d,"revocations":%d,"unread":%t}`,
+		r.Epoch, r.Redactions, r.Retirements, r.Erasures, r.Revocations, r.Unread != nil)
+	if err := next.Audit(ctx, api.Repo{}, store.Event{Action: store.ActionServerChange, Actor: by, At: at, Detail: detail}); err != nil {
+		return err
+	}
+	return next.Scrub(ctx)
+}
+
+func refuseProblems(ctx context.Context, s *Store) error {
+	var problems []string
+	count := 0
+	err := s.Check(ctx, func(p store.Problem) {
+		if count++; count <= maxNamed {
+			problems = append(problems, fmt.Sprintf("%s %s: %s", p.Repo, p.Key, p.What))
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%w: %w", errBroken, err)
+	case count > 0:
+		return fmt.Errorf("%w: %d problems, such as %s", errBroken, count, strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// replayOld does again what was done since the backup. A database that cannot be
+// read is no reason to go on without one.
+func (r *Restored) replayOld(ctx context.Context, dir string, next *Store, by api.Actor, at time.Time) error {
+	if _, err := os.Stat(filepath.Join(dir, databaseName)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	old, err := Open(ctx, Options{Dir: dir})
+	if err != nil {
+		r.Unread = err
+		return ctx.Err()
+	}
+	p := replay{old: old, next: next, by: by, at: at}
+	err = p.run(ctx)
+	r.Replayed, r.Unread = p.done, p.unread
+	if err == nil {
+		err = old.alone(ctx, func() error { return old.emptyLog(ctx) }) // it must not be lost between two renames
+	}
+	return errors.Join(err, old.Close())
+}
+
+// putInPlace makes a prepared database the one that is served, and keeps the one
+// that was. At every moment there is one under the name.
+func putInPlace(prepared, path string) (kept string, err error) {
+	if err := atomicfile.SyncPath(prepared); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err == nil {
+		if kept, err = keepOld(path); err != nil {
+			return "", err
+		}
+	}
+	if err := os.Rename(prepared, path); err != nil {
+		return "", err
+	}
+	return kept, atomicfile.SyncPath(filepath.Dir(path))
+}
+
+// keepOld gives the database a second name. Its log goes first: SQLite would
+// play it into the new one.
+func keepOld(path string) (kept string, err error) {
+	for n := 1; ; n++ {
+		kept = fmt.Sprintf("%s.before-restore-%d", path, n)
+		if _, err := os.Lstat(kept); errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	for _, side := range []string{"-wal", "-shm"} {
+		if err := os.Rename(path+side, kept+side); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+	}
+	if os.Link(path, kept) == nil {
+		return kept, nil
+	}
+	return kept, os.Rename(path, kept) // a file system without links
+}
