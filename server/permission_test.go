@@ -274,3 +274,25 @@ func TestForgeRefusesToken(t *testing.T) {
 	c.hub.Refuse(c.hub.Person("ada"))
 	wantStatus(t, "reading", c.do(request{path: memory("acme/api"), token: ada}), 401, "signed_out")
 }
+
+// Who listens to a repo under its old name hears of what is written after it was
+// renamed, though nobody told this server by a webhook.
+func TestStreamFollowsRename(t *testing.T) {
+	c := newTown(t, "", options{})
+	c.repo("acme/old", map[string]string{"ada": "push"})
+	ada, service := c.signIn("ada"), c.token("acme/*", api.Reader)
+	wantStatus(t, "before", c.do(request{path: memory("acme/old"), token: ada}), 200, "")
+	c.settle()
+	stream := c.listen(t, service, "acme/old")
+	stream.notice()
+	c.hub.Rename("acme/old", "acme/new")
+	c.hub.Forgot()
+	c.put(ada, "acme/new", entries{"k": "2"}) // the first that the server hears of it
+	if rest := strings.Join(stream.rest(), "\n"); !strings.Contains(rest, "access ended") {
+		t.Errorf("the stream ended with %q", rest)
+	}
+	again := c.listen(t, service, "acme/old")
+	if _, n := again.notice(); n.Version != 2 || n.Repo != repoOf(t, "acme/old") {
+		t.Errorf("after it connected again: %+v", n)
+	}
+}
