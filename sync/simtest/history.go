@@ -60,6 +60,7 @@ const (
 	LoseKey       Kind = "lose-key" // the server forgets an entry without a tombstone
 	Forget        Kind = "forget"
 	Revive        Kind = "revive"
+	Redact        Kind = "redact"       // a content is taken away for good; Arg chooses
 	PlantSecret   Kind = "plant-secret" // by somebody without our client
 	Hostile       Kind = "hostile"      // contents that fail their checks
 	Wait          Kind = "wait"
@@ -139,6 +140,7 @@ var mix = []share{
 	{LoseKey, 6, false},
 	{Forget, 24, false},
 	{Revive, 16, false},
+	{Redact, 10, false},
 	{PlantSecret, 6, false},
 	{Hostile, 6, false},
 	{Wait, 110, false},
@@ -191,7 +193,7 @@ func drawKind(r *rand.Rand) (m share) {
 // isHuman reports whether people do it.
 func (k Kind) isHuman() bool {
 	switch k {
-	case SavePlain, SaveTorn, SaveAtomic, SaveVim, Truncate, Delete, Storm, Sync, Pause, Resume, Resolve, Forget, Revive:
+	case SavePlain, SaveTorn, SaveAtomic, SaveVim, Truncate, Delete, Storm, Sync, Pause, Resume, Resolve, Forget, Revive, Redact:
 		return true
 	}
 	return false
