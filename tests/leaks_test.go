@@ -313,6 +313,13 @@ func (l *leaks) driveServer() {
 	l.runIn(c, c.work(), "server token list", "--data", data)
 	l.runIn(c, c.work(), "server token revoke", "no-such-id", "--data", data)
 	l.runIn(c, c.work(), "server healthcheck", "--url", l.server.url)
+	l.runIn(c, c.work(), "server fsck", "--data", data)
+	l.runIn(c, c.work(), "server prune", "--keep-versions", "1", "--data", data)
+	l.runIn(c, c.work(), "server admin", "--data", data)
+	l.runIn(c, c.work(), "server admin user", "--data", data)
+	l.runIn(c, c.work(), "server admin user list", "--data", data)
+	l.runIn(c, c.work(), "server admin user export", "--person", "ada", "--data", data)
+	l.runIn(c, c.work(), "server admin user erase", "--person", "ada", "--yes", "--data", data)
 	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported"), "--data", data)
 	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported.tar"), "--format", "tar", "--data", data)
 }

@@ -46,6 +46,9 @@ type embedded struct {
 	feed     store.Feed   // nil where one process alone serves the store
 	close    func() error // of the store, once
 
+	backend   store.Backend
+	retention atomic.Pointer[config.Retention]
+
 	config config.Server // in effect; Reload's alone once Run runs
 }
 
@@ -89,6 +92,8 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 		}
 		return nil
 	})
+	e.backend = backend
+	e.retention.Store(&c.Retention)
 	if e.people, err = newPeople(backend, c, log); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -166,6 +171,7 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.access.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { e.rescan(gctx); return nil })
+	group.Go(func() error { e.retain(gctx); return nil })
 	if e.feed != nil {
 		group.Go(func() error { return e.core.Follow(gctx, e.feed) })
 	}

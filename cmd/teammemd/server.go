@@ -24,7 +24,7 @@ func (a *app) serverCommand() *cobra.Command {
 	}
 	flags.register(cmd)
 	flags.registerListen(cmd)
-	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand(), a.exportCommand(), a.migrateCommand())
+	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand(), a.fsckCommand(), a.pruneCommand(), a.exportCommand(), a.migrateCommand(), a.adminCommand())
 	return cmd
 }
 

@@ -25,8 +25,8 @@ func (a *app) withStore(ctx context.Context, flags *serverFlags, use func(store.
 	return a.withBackend(flags, use, func(c config.Server) (store.Backend, error) { return openBeside(ctx, c) })
 }
 
-// withStoreAlone is withStore for what changes the store: no server may run on
-// it.
+// withStoreAlone is withStore for what changes the store: on SQLite no server may
+// run on it.
 func (a *app) withStoreAlone(ctx context.Context, flags *serverFlags, use func(store.Backend) error) error {
 	return a.withBackend(flags, use, func(c config.Server) (store.Backend, error) {
 		return openServing(ctx, c, a.logger(slog.LevelWarn, false), nil)
@@ -38,8 +38,8 @@ func (a *app) withBackend(flags *serverFlags, use func(store.Backend) error, ope
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(c.Data, databaseFile)); c.Database.URL == "" && errors.Is(err, os.ErrNotExist) {
-		return withHint(fmt.Errorf("there is no database in %s", c.Data), "name the server's directory, --data DIR, or its configuration, --config FILE")
+	if err := mustExist(c); err != nil {
+		return err
 	}
 	backend, err := open(c)
 	if err != nil {
@@ -50,6 +50,17 @@ func (a *app) withBackend(flags *serverFlags, use func(store.Backend) error, ope
 		err = errors.Join(err, fmt.Errorf("closing the store in %q: %w", storeName(c), closing))
 	}
 	return err
+}
+
+// mustExist refuses a directory without a database: opening it would make one.
+func mustExist(c config.Server) error {
+	if c.Database.URL != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(c.Data, databaseFile)); errors.Is(err, os.ErrNotExist) {
+		return withHint(fmt.Errorf("there is no database in %s", c.Data), "name the server's directory, --data DIR, or its configuration, --config FILE")
+	}
+	return nil
 }
 
 // repoFlag selects repos.

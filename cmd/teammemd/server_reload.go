@@ -48,6 +48,7 @@ func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []strin
 		return nil, err
 	}
 	e.config = c
+	e.retention.Store(&c.Retention)
 	return waiting, nil
 }
 

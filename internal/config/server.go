@@ -53,12 +53,25 @@ type Server struct {
 	DrainDelay Duration `toml:"drain_delay"`
 	// Limits bound what one client can ask for.
 	Limits Limits `toml:"limits"`
+	// Retention says which contents of history may go.
+	Retention Retention `toml:"retention"`
 	// SignIn says how people sign in.
 	SignIn SignIn `toml:"sign_in"`
 	// Access says where it is looked up what signed-in people may.
 	Access Access `toml:"access"`
 	// Database says where the data are kept instead of in the data directory.
 	Database Database `toml:"database"`
+}
+
+// Retention says which contents of old versions a server takes away, once a day.
+// The zero value keeps all.
+type Retention struct {
+	// MaxAgeDays lets contents go that were replaced so many days ago; 0: none by
+	// age.
+	MaxAgeDays int `toml:"max_age_days"`
+	// KeepVersions is how many versions of each key stay whatever their age; 0: by
+	// age alone.
+	KeepVersions int `toml:"keep_versions"`
 }
 
 // Database is the address of a PostgreSQL database.
@@ -151,6 +164,12 @@ func (s Server) faults() []fault {
 	}
 	out = append(out, s.metricsFaults()...)
 	out = append(out, s.Limits.faults()...)
+	if s.Retention.MaxAgeDays < 0 {
+		bad("retention.max_age_days", "it must be at least 0")
+	}
+	if s.Retention.KeepVersions < 0 {
+		bad("retention.keep_versions", "it must be at least 0")
+	}
 	return append(out, logFaults(s.LogLevel, s.LogFormat)...)
 }
 

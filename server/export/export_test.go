@@ -5,12 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,7 +113,7 @@ func TestGit(t *testing.T) {
 	}
 	git(t, dir, "fsck", "--strict", "--full")
 	log := git(t, dir, "log", "--reverse", "--format=%an|%cn|%at|%s", "main")
-	at := func(n int) string { return fmt.Sprint(noon.Add(time.Duration(n) * time.Minute).Unix()) }
+	at := func(n int) string { return strconv.FormatInt(noon.Add(time.Duration(n)*time.Minute).Unix(), 10) }
 	want := "ada|teammemd|" + at(1) + "|put deploy.md and 2 more\n" +
 		"ada|teammemd|" + at(3) + "|put deploy.md and 2 more\n" +
 		"carol evil name|teammemd|" + at(4) + "|retire notes/a.md\n" +
