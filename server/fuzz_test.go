@@ -150,9 +150,12 @@ func FuzzDoors(f *testing.F) {
 	slices.SortFunc(doors, func(a, b [2]string) int { return strings.Compare(a[1]+a[0], b[1]+b[0]) })
 	for i := range doors {
 		for _, seed := range [][2]string{
-			{"repo=acme/api", `{"repo":"acme/api"}`}, {"repo=other/api&key=k&version=1", `{"repo":"other/api","key":"k","version":1}`},
-			{"repo=%zz;&repo=", `{"repo":7,"code":null,"rule":[],"device":{}}`}, {"repo=acme/api&repo=acme/api&all=true&id=x", `[]`},
-			{"repo=acme/api&key=a%00b&version=-1&limit=99999999999999999999&wait=1", "{\"repo\":\"\xff\"}"}, {"repo=..%2f..", ""},
+			{"repo=acme/api", `{"repo":"acme/api"}`},
+			{"repo=other/api&key=k&version=1", `{"repo":"other/api","key":"k","version":1}`},
+			{"repo=%zz;&repo=", `{"repo":7,"code":null,"rule":[],"device":{}}`},
+			{"repo=acme/api&repo=acme/api&all=true&id=x", `[]`},
+			{"repo=acme/api&key=a%00b&version=-1&limit=99999999999999999999&wait=1", "{\"repo\":\"\xff\"}"},
+			{"repo=..%2f..", ""},
 		} {
 			f.Add(uint8(i), uint8(i), seed[0], seed[1], "member")
 		}
@@ -189,7 +192,7 @@ func FuzzDoors(f *testing.F) {
 		if strings.Contains(w.logged.String(), "panicked") {
 			t.Fatalf("%s %s?%s: %s", d[0], d[1], query, w.logged)
 		}
-		if rec.Header().Get("Content-Type") == "application/json" && rec.Header().Get("Content-Encoding") == "" {
+		if rec.Code < 500 && rec.Header().Get("Content-Type") == "application/json" && rec.Header().Get("Content-Encoding") == "" && !strings.Contains(d[1], "oauth") {
 			checkAnswer(t, rec)
 		}
 	})

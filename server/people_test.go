@@ -15,9 +15,9 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server"
 	"github.com/teammem/teammemd/server/auth/access"
-	"github.com/teammem/teammemd/server/auth/access/accesstest"
 	"github.com/teammem/teammemd/server/auth/forge"
 	"github.com/teammem/teammemd/server/auth/forge/forgetest"
+	"github.com/teammem/teammemd/server/auth/oauth"
 	"github.com/teammem/teammemd/server/store"
 )
 
@@ -44,7 +44,7 @@ type town struct {
 	*world
 	hub    *forgetest.Forge
 	forge  *forge.Forge
-	names  *accesstest.Names
+	names  store.Names
 	access *access.Access
 	clock  *movingClock
 }
@@ -53,7 +53,7 @@ var hookSecret = "hook-" + "secret-" + "of-tests"
 
 func newTown(tb testing.TB, policy string, o options) *town {
 	tb.Helper()
-	c := &town{hub: forgetest.New(tb, "github"), names: accesstest.NewNames(tb), clock: &movingClock{}}
+	c := &town{hub: forgetest.New(tb, "github"), clock: &movingClock{}}
 	c.hub.Clock(c.clock.Now)
 	var err error
 	c.forge, err = forge.New(forge.Options{Kind: "github", URL: c.hub.URL, Host: "github.com", Transport: &http.Transport{}, Now: c.clock.Now})
@@ -64,7 +64,7 @@ func newTown(tb testing.TB, policy string, o options) *town {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ao := access.Options{People: c.who, Forge: c.forge, Hooks: hooks, Names: c.names, Now: c.clock.Now}
+	ao := access.Options{People: c.who, Forge: c.forge, Hooks: hooks, Now: c.clock.Now}
 	if policy != "" {
 		path := filepath.Join(tb.TempDir(), "policy.toml")
 		if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
@@ -74,10 +74,27 @@ func newTown(tb testing.TB, policy string, o options) *town {
 			tb.Fatal(err)
 		}
 	}
-	c.access = access.New(ao)
+	wrap := o.store
+	o.store = func(b store.Backend) store.Backend {
+		c.names = b.(store.Names)
+		if wrap != nil {
+			b = wrap(b)
+		}
+		return b
+	}
 	more := o.server
 	o.server = func(so *server.Options) {
+		ao.Names = c.names
+		c.access = access.New(ao)
 		so.Access = c.access
+		signIn, err := oauth.New(oauth.Options{
+			Accounts: c.names.(store.Accounts), Auth: so.Auth, Local: true, CleanText: so.Core.CleanText,
+			Address: server.AddressOf(nil), Log: so.Log,
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		so.SignIn = signIn
 		if more != nil {
 			more(so)
 		}

@@ -44,6 +44,10 @@ func (s *Server) table() map[string]route {
 		api.PathLive:      {public: true, methods: methods{http.MethodGet: (*call).live}},
 		api.PathReady:     {public: true, methods: methods{http.MethodGet: (*call).ready}},
 
+		api.PathWebhookGitHub: {public: true, methods: methods{http.MethodPost: (*call).webhook}},
+		api.PathWebhookGitLab: {public: true, methods: methods{http.MethodPost: (*call).webhook}},
+		api.PathWebhookGitea:  {public: true, methods: methods{http.MethodPost: (*call).webhook}},
+
 		api.PathSignInMetadata: {public: true, methods: methods{http.MethodGet: (*call).signIn}},
 		api.PathDeviceCode:     {public: true, methods: methods{http.MethodPost: (*call).signIn}},
 		api.PathToken:          {public: true, methods: methods{http.MethodPost: (*call).signIn}},
@@ -55,9 +59,6 @@ func (s *Server) table() map[string]route {
 		api.PathSignOut:        {public: true, methods: methods{http.MethodPost: (*call).signIn}},
 		api.PathForgeCallback:  {public: true, methods: methods{http.MethodGet: (*call).signIn}},
 		api.PathOIDCCallback:   {public: true, methods: methods{http.MethodGet: (*call).signIn}},
-		api.PathWebhookGitHub:  {public: true, methods: methods{http.MethodPost: (*call).webhook}},
-		api.PathWebhookGitLab:  {public: true, methods: methods{http.MethodPost: (*call).webhook}},
-		api.PathWebhookGitea:   {public: true, methods: methods{http.MethodPost: (*call).webhook}},
 	}
 	for path, r := range routes {
 		var allowed []string

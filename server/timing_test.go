@@ -39,6 +39,9 @@ func TestTiming(t *testing.T) {
 		"PUT": func(repo string) *http.Request {
 			return httptest.NewRequest(http.MethodPut, memory(repo), strings.NewReader(`{"entries":{"k":"v"}}`))
 		},
+		"search": func(repo string) *http.Request {
+			return httptest.NewRequest(http.MethodGet, api.PathSearch+"?q=text&repo="+repo, nil)
+		},
 		"history": func(repo string) *http.Request {
 			return httptest.NewRequest(http.MethodGet, api.PathHistory+"?repo="+repo, nil)
 		},

@@ -44,6 +44,7 @@ var layout = map[string]rule{
 	"server/auth/upstream":                {may: []string{"server/store", "internal/atomicfile"}},
 	"server/metrics":                      {may: []string{"api"}},
 	"server/export":                       {may: []string{"api", "server/store"}},
+	"server/auth/upstream/upstreamtest":   {testOnly: true},
 	"server/auth/access":                  {may: []string{"api", "server/auth", "server/auth/forge", "server/store"}},
 	"server/auth/access/accesstest":       {may: []string{"api", "server/auth/access", "server/store"}, testOnly: true},
 	"server/auth/forge":                   {may: []string{"api"}},

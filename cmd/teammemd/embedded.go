@@ -20,6 +20,8 @@ import (
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/server"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/auth/access"
+	"github.com/teammem/teammemd/server/auth/upstream"
 	"github.com/teammem/teammemd/server/core"
 	"github.com/teammem/teammemd/server/store"
 )
@@ -28,18 +30,21 @@ import (
 // one that `up` brings along. It listens from the moment it is made, and answers
 // while Run runs.
 type embedded struct {
-	log     *slog.Logger
-	access  *slog.Logger // of requests, where the configuration wants it
-	core    *core.Core
-	auth    *auth.Auth
-	people  *people
-	front   *front
-	metrics *metricsFront // nil where they are off
-	cert    *certificate  // nil without TLS
-	first   *server.Server
-	rules   *rulesName
-	feed    store.Feed   // nil where one process alone serves the store
-	close   func() error // of the store, once
+	log      *slog.Logger
+	requests *slog.Logger // of requests, where the configuration wants it
+	core     *core.Core
+	auth     *auth.Auth
+	people   *people
+	access   *access.Access
+	policy   *access.PolicyFile              // nil for none
+	tokens   atomic.Pointer[upstream.Tokens] // of the forge, nil for none
+	front    *front
+	metrics  *metricsFront // nil where they are off
+	cert     *certificate  // nil without TLS
+	first    *server.Server
+	rules    *rulesName
+	feed     store.Feed   // nil where one process alone serves the store
+	close    func() error // of the store, once
 
 	backend   store.Backend
 	retention atomic.Pointer[config.Retention]
@@ -64,7 +69,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 	if err := checkExposure(c); err != nil {
 		return nil, err
 	}
-	e := &embedded{log: log, access: access, config: c, rules: newRulesName(sc, c.Data)}
+	e := &embedded{log: log, requests: access, config: c, rules: newRulesName(sc, c.Data)}
 	if c.TLSCert != "" {
 		e.cert = &certificate{}
 		if err := e.cert.load(c); err != nil {
@@ -94,6 +99,9 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 	}
 	e.feed, _ = backend.(store.Feed)
 	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
+	if err := e.newAccess(c, backend); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	o := core.Options{
 		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	}
@@ -160,6 +168,7 @@ func (e *embedded) URL() string {
 func (e *embedded) Run(ctx context.Context) error {
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.auth.Run(gctx) })
+	group.Go(func() error { return e.access.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { e.rescan(gctx); return nil })
 	group.Go(func() error { e.retain(gctx); return nil })
@@ -215,12 +224,12 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 		return nil, err
 	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Access: e.access, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits.RatePerSecond), Burst: c.Limits.Burst, MaxStreams: c.Limits.Streams,
 		UploadRate: rateOf(c.Limits.UploadBytesPerSecond), UploadBurst: c.Limits.UploadBurstBytes, Log: e.log,
 	}
 	if c.AccessLog {
-		o.AccessLog = e.access
+		o.AccessLog = e.requests
 	}
 	if e.metrics != nil {
 		o.Meter = e.metrics

@@ -29,7 +29,7 @@ func (a *app) withStore(ctx context.Context, flags *serverFlags, use func(store.
 // run on it.
 func (a *app) withStoreAlone(ctx context.Context, flags *serverFlags, use func(store.Backend) error) error {
 	return a.withBackend(flags, use, func(c config.Server) (store.Backend, error) {
-		return openServing(ctx, c, slog.New(slog.DiscardHandler), nil)
+		return openServing(ctx, c, a.logger(slog.LevelWarn, false), nil)
 	})
 }
 

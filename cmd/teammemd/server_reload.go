@@ -22,6 +22,9 @@ func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []strin
 	if err := checkExposure(c); err != nil {
 		return nil, err
 	}
+	if err := checkPolicy(c); err != nil {
+		return nil, err
+	}
 	next, err := e.server(c)
 	if err != nil {
 		return nil, err
@@ -35,6 +38,14 @@ func (e *embedded) Reload(ctx context.Context, c config.Server) (waiting []strin
 		if err := e.front.swap(ctx, next); err != nil {
 			return nil, err
 		}
+	}
+	if e.policy != nil {
+		if err := e.policy.Reload(); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.lendTokens(c); err != nil {
+		return nil, err
 	}
 	e.config = c
 	e.retention.Store(&c.Retention)
@@ -76,6 +87,13 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	}
 	if keep("metrics_listen", old.MetricsListen != c.MetricsListen) {
 		c.MetricsListen = old.MetricsListen
+	}
+	forge, kept := c.SignIn.Forge, old.SignIn.Forge
+	if keep("sign_in.forge.url", kept.Kind != "" && (forge.Kind != kept.Kind || forge.URL != kept.URL)) {
+		c.SignIn.Forge = kept
+	}
+	if keep("access", old.Access != c.Access) {
+		c.Access = old.Access
 	}
 	if keep("limits.max_entries", old.Limits.MaxEntries != c.Limits.MaxEntries) {
 		c.Limits.MaxEntries = old.Limits.MaxEntries

@@ -43,6 +43,14 @@ func TestCarryOver(t *testing.T) {
 			with(func(c *config.Server) { c.WritersMayRetire = true }),
 			[]string{"listen", "data", "database.url", "tls_cert", "drain_delay", "log_format", "metrics_listen", "limits.max_entries"},
 		},
+		{
+			"where access comes from",
+			with(func(c *config.Server) {
+				c.Access.PolicyFile, c.SignIn.Forge.Kind, c.Limits.Burst = "policy.toml", "github", 7
+			}),
+			with(func(c *config.Server) { c.Limits.Burst = 7 }),
+			[]string{"sign_in.forge.kind", "access"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -146,7 +146,11 @@ func hasStore(place config.Server) (bool, error) {
 	if place.Database.URL != "" {
 		return true, nil
 	}
-	_, err := os.Stat(place.Data)
+	return isDir(place.Data)
+}
+
+func isDir(path string) (bool, error) {
+	_, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -25,3 +25,12 @@ func IndexGone(c *Core, repo api.Repo) func() bool {
 	}
 	return func() bool { return held.Value() == nil }
 }
+
+// BeginTwice begins the index of a repo twice at a time, and ends it. It reports
+// whether each has to make it, and whether both wait for the same.
+func BeginTwice(c *Core, repo api.Repo) (first, second, same bool) {
+	one, first := c.searches.begin(repo)
+	other, second := c.searches.begin(repo)
+	c.searches.end(repo, one, nil, nil)
+	return first, second, one == other
+}

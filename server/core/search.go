@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -59,13 +60,10 @@ func (c *Core) index(ctx context.Context, repo api.Repo) (*indexed, error) {
 		}
 		// Twice: an index under way when the head was read may be of one before it.
 		for range 2 {
-			made, under := c.searches.get(head)
-			if made != nil {
+			if made := c.searches.get(head); made != nil {
 				return made, nil
 			}
-			if under == nil {
-				under = c.makeIndex(ctx, repo)
-			}
+			under := c.makeIndex(ctx, repo)
 			select {
 			case <-under.done:
 			case <-ctx.Done():
@@ -145,9 +143,7 @@ func (c *Core) contentsOf(ctx context.Context, head *store.Head, items []search.
 		if err != nil {
 			return nil, storeError("reading contents", err)
 		}
-		for sum, body := range bodies {
-			contents[sum] = body
-		}
+		maps.Copy(contents, bodies)
 	}
 	return contents, nil
 }

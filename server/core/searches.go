@@ -59,19 +59,18 @@ func newSearches(budget int) *searches {
 	return &searches{budget: budget, order: list.New(), byRepo: map[api.Repo]*list.Element{}, under: map[api.Repo]*making{}}
 }
 
-// get returns the index that shows head or a later state, or else what is under
-// way for its repo; nil for neither.
-func (s *searches) get(head *store.Head) (*indexed, *making) {
+// get returns the index that shows head or a later state, nil where there is none.
+func (s *searches) get(head *store.Head) *indexed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.see(head)
 	if el, ok := s.byRepo[head.Repo]; ok {
 		if made := el.Value.(*indexed); made.covers(head) {
 			s.order.MoveToFront(el)
-			return made, nil
+			return made
 		}
 	}
-	return nil, s.under[head.Repo]
+	return nil
 }
 
 // moved is told that a repo has come to a head.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func BenchmarkBuild(b *testing.B) {
 	for _, n := range []int{200, 5_000} {
 		e, _ := repoOf(n)
 		items, contents := e.items(b), e.contents()
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			b.SetBytes(int64(n * 4096))
 			for b.Loop() {
 				(*search.Index)(nil).Next(items, contents, api.MaxEntryBytes)
@@ -185,7 +186,7 @@ func BenchmarkFollow(b *testing.B) {
 		e, v := repoOf(n)
 		x := build(b, e)
 		items := e.items(b)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			var took []time.Duration
 			for i := 0; b.Loop(); i++ {
 				content := v.note(i + n)

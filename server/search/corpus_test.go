@@ -2,6 +2,7 @@ package search_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -106,10 +107,7 @@ var special = entries{
 // corpus is some 200 notes: the special ones, and others in seven languages that
 // are made of the words of their subject.
 func corpus() entries {
-	all := entries{}
-	for key, content := range special {
-		all[key] = content
-	}
+	all := maps.Clone(special)
 	subjects := []string{"billing", "search", "login", "metrics", "queue", "cache", "mail", "import", "export", "audit", "session", "upload"}
 	for i := len(all); len(all) < 200; i++ {
 		subject := subjects[i%len(subjects)]

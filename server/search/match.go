@@ -123,10 +123,12 @@ func (f *finder) stretches(d *doc, c clause) []stretch {
 	return f.found
 }
 
-// way is a beginning of a sequence that was found.
+// way is a beginning of a sequence that was found: it began at from, its last
+// word is at at, and it covers positions before to.
 type way struct{ from, at, to int }
 
-// row adds the stretches of one sequence to found.
+// row adds the stretches of one sequence to found. Of several ways to one
+// position only the shortest goes on, so that the work grows with the text alone.
 func (f *finder) row(d *doc, s sequence) {
 	f.ways = f.ways[:0]
 	for i, one := range s {
@@ -135,17 +137,7 @@ func (f *finder) row(d *doc, s sequence) {
 			for _, at := range f.next {
 				f.ways = append(f.ways, way{at.from, at.from, at.to})
 			}
-			continue
-		}
-		f.more = f.more[:0]
-		for _, w := range f.ways {
-			if one.near {
-				f.follow(w, w.at, one.width)
-			}
-			f.follow(w, w.at+one.gap, one.width)
-		}
-		f.ways, f.more = f.more, f.ways
-		if len(f.ways) == 0 {
+		} else if f.follow(one); len(f.ways) == 0 {
 			return
 		}
 	}
@@ -154,17 +146,30 @@ func (f *finder) row(d *doc, s sequence) {
 	}
 }
 
-// follow goes on with a way where its next word is at a position.
-func (f *finder) follow(w way, at, width int) {
-	i, ok := slices.BinarySearchFunc(f.next, at, func(s stretch, at int) int { return s.from - at })
-	if !ok || i < 0 {
-		return
+// follow makes of ways, which are in the order of their ends, those that one of
+// next goes on with.
+func (f *finder) follow(one slot) {
+	f.more = f.more[:0]
+	before, same := 0, 0 // the ways that end a gap before, and at the same position
+	for _, at := range f.next {
+		for before < len(f.ways) && f.ways[before].at < at.from-one.gap {
+			before++
+		}
+		for same < len(f.ways) && f.ways[same].at < at.from {
+			same++
+		}
+		from, to := -1, at.to
+		if before < len(f.ways) && f.ways[before].at == at.from-one.gap {
+			from, to = f.ways[before].from, max(to, f.ways[before].to)
+		}
+		if one.near && same < len(f.ways) && f.ways[same].at == at.from && f.ways[same].from > from {
+			from, to = f.ways[same].from, max(at.to, f.ways[same].to)
+		}
+		if from >= 0 {
+			f.more = append(f.more, way{from, at.from, to})
+		}
 	}
-	step := way{w.from, at, max(w.to, at+width)}
-	if n := len(f.more); n > 0 && f.more[n-1] == step || n > 1 && f.more[n-2] == step {
-		return
-	}
-	f.more = append(f.more, step)
+	f.ways, f.more = f.more, f.ways
 }
 
 // stretchesOf appends where one slot is, in order.

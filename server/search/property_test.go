@@ -117,9 +117,7 @@ func TestIncrementalIsWhole(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			modified = modified.Add(time.Hour)
 			changed := drawEntries(rt, "changed")
-			for key, content := range changed {
-				e[key] = content
-			}
+			maps.Copy(e, changed)
 			for _, key := range slices.Sorted(maps.Keys(e)) {
 				if rapid.IntRange(0, 9).Draw(rt, "removed") == 0 {
 					delete(e, key)

@@ -15,7 +15,7 @@ const (
 	// maxClauses bounds the words, phrases and patterns of a query, and maxSlots
 	// the words in all of them together.
 	maxClauses = 32
-	maxSlots   = 128
+	maxSlots   = 64
 	// maxGlob is the longest pattern of keys, in bytes.
 	maxGlob = 200
 )
@@ -140,7 +140,7 @@ func tooMany() error {
 func (q *Query) add(c clause, negative bool) error {
 	slots := 0
 	for _, s := range c.any {
-		slots += len(s)
+		slots = max(slots, len(s))
 	}
 	if slots == 0 {
 		return nil

@@ -144,26 +144,44 @@ func (a *Access) Decide(ctx context.Context, g auth.Grant, repo api.Repo) (Decis
 	if g.User == "" {
 		return a.service(ctx, g, repo)
 	}
-	d, err := a.person(ctx, g, repo)
-	own := g.Role(repo) // by itself: what a person was invited to
-	if err != nil {
-		if own == api.NoRole {
-			return Decision{}, err
-		}
-		home, _, err := a.names.at(ctx, repo)
-		return Decision{Role: own, Repo: home, Until: a.o.Now().Add(NoLife)}, err
-	}
-	d.Role = max(d.Role, own, g.Role(d.Repo))
-	return d, nil
-}
-
-// person decides for somebody who signed in, by policy and forge.
-func (a *Access) person(ctx context.Context, g auth.Grant, repo api.Repo) (Decision, error) {
 	// What the token does not reach is not asked about.
 	home, bound, err := a.bound(ctx, g, repo, api.Repo{})
-	if err != nil || bound == api.NoRole || a.o.People == nil {
+	if err != nil || bound == api.NoRole {
 		return Decision{Repo: home, Until: a.o.Now().Add(NoLife)}, err
 	}
+	// What join codes gave them holds whatever an issuer says.
+	role, err := a.invited(ctx, g, home)
+	if err != nil {
+		return Decision{}, err
+	}
+	own := Decision{Repo: home, Role: min(role, bound), Until: a.o.Now().Add(NoLife)}
+	if a.o.People == nil {
+		return own, nil
+	}
+	d, err := a.person(ctx, g, repo)
+	if own.Role > d.Role {
+		return own, nil
+	}
+	return d, err
+}
+
+// invited returns what memberships give a person in the data at home. A
+// membership follows its repo through renames.
+func (a *Access) invited(ctx context.Context, g auth.Grant, home api.Repo) (best api.Role, err error) {
+	for _, m := range g.Account().Member {
+		its, _, err := a.names.at(ctx, m.Repo)
+		if err != nil {
+			return api.NoRole, err
+		}
+		if its == home {
+			best = max(best, m.Role)
+		}
+	}
+	return best, nil
+}
+
+// person decides by what a policy gives a person, and what the forge says.
+func (a *Access) person(ctx context.Context, g auth.Grant, repo api.Repo) (Decision, error) {
 	e, err := a.entry(ctx, g.User, repo)
 	if err != nil {
 		return Decision{}, err
@@ -172,7 +190,7 @@ func (a *Access) person(ctx context.Context, g auth.Grant, repo api.Repo) (Decis
 	if err != nil || d.Role == api.NoRole {
 		return d, err
 	}
-	_, bound, err = a.bound(ctx, g, repo, d.Repo)
+	_, bound, err := a.bound(ctx, g, repo, d.Repo)
 	d.Role = min(d.Role, bound)
 	return d, err
 }

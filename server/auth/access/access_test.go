@@ -3,6 +3,9 @@ package access_test
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,8 +67,12 @@ func newWorld(t *testing.T, policy string) *world {
 		t.Fatal(err)
 	}
 	w.signIn("ada")
+	hooks, err := w.forge.Hooks(hookSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := access.Options{
-		People: w.people.Of, Forge: w.forge, Names: w.names, Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.logged, nil)),
+		People: w.people.Of, Forge: w.forge, Hooks: hooks, Names: w.names, Now: w.clock.Now, Log: slog.New(slog.NewTextHandler(w.logged, nil)),
 	}
 	if policy != "" {
 		o.Policy = openPolicy(t, policy)
@@ -241,14 +248,18 @@ func TestRateLimited(t *testing.T) {
 	w.decide("ada", "acme/api", api.Writer, "acme/api")
 	w.clock.Add(5 * time.Minute)
 	w.hub.Suffer(forgetest.Limiting)
-	w.hub.Limit(50 * time.Minute)
+	w.hub.Limit(100 * time.Minute)
 	w.decide("ada", "acme/api", api.Writer, "acme/api")
 	w.hub.Suffer(forgetest.Well)
 	w.decide("bob", "acme/api", api.Writer, "acme/api")
 	count := w.hub.Answered(0)
-	for range 48 { // the stand-in fails the test on a question before its time
+	confirmed := w.clock.Now().Add(-5 * time.Minute)
+	for range 54 { // the stand-in fails the test on a question before its time
 		w.clock.Add(time.Minute)
-		w.decide("ada", "acme/api", api.Writer, "acme/api")
+		if d := w.decide("ada", "acme/api", api.Writer, "acme/api"); d.Until.After(confirmed.Add(access.OutageLife)) {
+			t.Errorf("it counts until %v, an hour ends at %v", d.Until, confirmed.Add(access.OutageLife))
+		}
+		w.clock.Add(time.Second / 2) // out of step with the hour
 	}
 	w.asked(0, &count)
 }
@@ -378,56 +389,140 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// slowForge answers with what is so when it is asked, after it was let go.
+// slowForge answers each question when it is let go, with what was so when it was
+// asked.
 type slowForge struct {
 	mu    sync.Mutex
-	roles []api.Role // of the answers, in the order of the questions
+	n     int
+	roles []api.Role      // of the answers, in the order of the questions
+	let   []chan struct{} // one for each question
 	asked chan struct{}
-	let   chan struct{}
 }
 
 func (f *slowForge) Knows(string, api.Repo) bool { return true }
 
 func (f *slowForge) Permission(_ context.Context, _ string, repo api.Repo, _ forge.Answer) (forge.Answer, error) {
 	f.mu.Lock()
-	role := f.roles[0]
-	f.roles = f.roles[1:]
+	i := f.n
+	f.n++
 	f.mu.Unlock()
+	if i >= len(f.roles) {
+		return forge.Answer{}, errors.New("one question too many")
+	}
 	f.asked <- struct{}{}
-	<-f.let
-	return forge.Answer{Role: role, Identity: "github.com#1", Name: repo}, nil
+	<-f.let[i]
+	return forge.Answer{Role: f.roles[i], Identity: "github.com#1", Name: repo}, nil
 }
 
 // An answer that was under way when a webhook came may be older than the change:
 // it is neither remembered nor shared with those who ask later.
 func TestForgetWhileAsking(t *testing.T) {
-	f := &slowForge{roles: []api.Role{api.Writer, api.NoRole}, asked: make(chan struct{}, 2), let: make(chan struct{})}
+	f := &slowForge{
+		roles: []api.Role{api.Writer, api.Reader}, let: []chan struct{}{make(chan struct{}), make(chan struct{})}, asked: make(chan struct{}, 2),
+	}
 	people := accesstest.NewPeople()
 	people.Add("ada", access.Person{Issuer: "https://github.com"}, "upstream-token")
 	a := access.New(access.Options{People: people.Of, Forge: f, Names: accesstest.NewNames(t)})
-	repo := repoOf(t, "acme/api")
-	answers := make(chan api.Role, 2)
-	g := grant(t, "ada", "", 0)
-	ask := func() {
-		d, err := a.Decide(context.Background(), g, repo)
-		if err != nil {
-			t.Error(err)
-		}
-		answers <- d.Role
+	repo, g := repoOf(t, "acme/api"), grant(t, "ada", "", 0)
+	ask := func() chan api.Role {
+		answer := make(chan api.Role, 1)
+		go func() {
+			d, err := a.Decide(context.Background(), g, repo)
+			if err != nil {
+				t.Error(err)
+			}
+			answer <- d.Role
+		}()
+		return answer
 	}
-	go ask()
+	before := ask()
 	<-f.asked
 	a.ForgetRepo(repo, "")
-	go ask()
+	after := ask()
 	<-f.asked // another question, though the first is under way
-	close(f.let)
-	if got := min(<-answers, <-answers); got != api.NoRole {
+	close(f.let[1])
+	if got := <-after; got != api.Reader {
 		t.Errorf("who asked after the change got %v", got)
 	}
-	ask()
-	if got := <-answers; got != api.NoRole {
+	close(f.let[0])
+	<-before
+	if got := <-ask(); got != api.Reader {
 		t.Errorf("what was under way is remembered: %v", got)
 	}
+}
+
+// Another server on the same database may rename: a name is believed for seconds.
+func TestRenamedByAnotherServer(t *testing.T) {
+	w := newWorld(t, "")
+	id := w.hub.Repo("acme/old", "private")
+	w.hub.Allow("ada", "acme/old", "push")
+	for range 2 { // the second one remembers whose the name is
+		w.decide("ada", "acme/old", api.Writer, "acme/old")
+	}
+	if _, err := w.names.Bind(t.Context(), repoOf(t, "acme/new"), w.forge.Identity(id)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.names.Bind(t.Context(), repoOf(t, "acme/old"), w.forge.Identity(id+1)); err != nil {
+		t.Fatal(err)
+	}
+	w.hub.Rename("acme/old", "acme/new")
+	w.hub.Repo("acme/old", "private") // and Ada may not see this one
+	w.hub.Forgot()
+	w.clock.Add(2 * time.Second)
+	w.decide("ada", "acme/old", api.NoRole, "")
+	w.decide("ada", "acme/new", api.Writer, "acme/new")
+}
+
+// lateNames lets something happen between the reading of a name and its return.
+type lateNames struct {
+	*accesstest.Names
+	meanwhile func()
+}
+
+func (n *lateNames) Resolve(ctx context.Context, name api.Repo) (api.Repo, error) {
+	home, err := n.Names.Resolve(ctx, name)
+	if do := n.meanwhile; do != nil {
+		n.meanwhile = nil
+		do()
+	}
+	return home, err
+}
+
+// What was read of a name before it was given to another place is not remembered.
+func TestRenamedWhileReading(t *testing.T) {
+	names := &lateNames{Names: accesstest.NewNames(t)}
+	people := accesstest.NewPeople()
+	people.Add("ada", access.Person{Issuer: "https://github.com"}, "upstream-token")
+	f := &renamingForge{name: repoOf(t, "acme/old")}
+	a := access.New(access.Options{People: people.Of, Forge: f, Names: names})
+	service, person := grant(t, "", "*", api.Reader), grant(t, "ada", "", 0)
+	ask := func(g auth.Grant, name string) api.Repo {
+		d, err := a.Decide(t.Context(), g, repoOf(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Repo
+	}
+	ask(person, "acme/old")
+	f.name = repoOf(t, "acme/new")
+	names.meanwhile = func() { ask(person, "acme/new") }
+	a.ForgetRepo(repoOf(t, "nothing/else"), "")
+	ask(service, "acme/unrelated")
+	names.meanwhile = func() { ask(person, "acme/newer") }
+	f.name = repoOf(t, "acme/newer")
+	ask(service, "acme/new")
+	if got := ask(service, "acme/new"); got != repoOf(t, "acme/newer") {
+		t.Errorf("the data is looked for at %v", got)
+	}
+}
+
+// renamingForge calls its one repository by its name of the moment.
+type renamingForge struct{ name api.Repo }
+
+func (f *renamingForge) Knows(string, api.Repo) bool { return true }
+
+func (f *renamingForge) Permission(context.Context, string, api.Repo, forge.Answer) (forge.Answer, error) {
+	return forge.Answer{Role: api.Reader, Identity: "github.com#1", Name: f.name}, nil
 }
 
 func TestBounds(t *testing.T) {
@@ -547,4 +642,48 @@ func (f *countingForge) Knows(string, api.Repo) bool { return true }
 func (f *countingForge) Permission(_ context.Context, _ string, repo api.Repo, _ forge.Answer) (forge.Answer, error) {
 	f.n++
 	return forge.Answer{Role: api.Reader, Identity: "github.com#1", Name: repo}, nil
+}
+
+var hookSecret = strings.Repeat("hook", 5)
+
+// renamed sends a signed message of the forge about a rename within acme.
+func (w *world) renamed(id int64, from, to string) {
+	w.t.Helper()
+	body := fmt.Sprintf(`{"action":"renamed","repository":{"id":%d,"full_name":"acme/%s"},"changes":{"repository":{"name":{"from":%q}}}}`, id, to, from)
+	mac := hmac.New(sha256.New, []byte(hookSecret))
+	mac.Write([]byte(body))
+	h := http.Header{}
+	h.Set("X-GitHub-Event", "repository")
+	h.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	if err := w.access.Webhook(w.t.Context(), "github", h, []byte(body)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A message about a rename moves the data of that repository from the name that
+// it has, and no other: messages come late, twice, and out of order.
+func TestRenamedByWebhook(t *testing.T) {
+	w := newWorld(t, "")
+	id := w.hub.Repo("acme/one", "private")
+	w.hub.Allow("ada", "acme/one", "push")
+	w.decide("ada", "acme/one", api.Writer, "acme/one")
+	at := func(want string) {
+		t.Helper()
+		if _, has := w.names.Data()[repoOf(t, want)]; !has || len(w.names.Data()) != 1 {
+			t.Fatalf("the data is at %v, want %s", w.names.Data(), want)
+		}
+	}
+	w.renamed(id+1, "one", "else")
+	at("acme/one")
+	w.renamed(id, "other", "else")
+	at("acme/one")
+	w.renamed(id, "one", "two")
+	at("acme/two")
+	w.renamed(id, "two", "three")
+	at("acme/three")
+	w.renamed(id, "one", "two") // again
+	at("acme/three")
+	w.hub.Rename("acme/one", "acme/three")
+	w.hub.Forgot()
+	w.decide("ada", "acme/one", api.Writer, "acme/three")
 }

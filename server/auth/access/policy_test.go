@@ -77,6 +77,7 @@ func TestPolicy(t *testing.T) {
 		{"an address with two ats", access.Person{Issuer: idp, Email: "bob@evil.org@example.com"}, "acme/web", api.NoRole},
 		{"without an address", access.Person{Issuer: idp, Login: "bob"}, "acme/web", api.NoRole},
 		{"the stronger of two", access.Person{Issuer: idp, Login: "Ada", Email: "ada@example.com"}, "acme/api", api.Maintainer},
+		{"the stronger one before the other", access.Person{Issuer: idp, Login: "ada", Groups: []string{"writers"}}, "acme/api", api.Maintainer},
 		{"a group of the file", access.Person{Issuer: idp + "/", Login: "ada"}, "git.example.com/a/b", api.Maintainer},
 		{"by subject", access.Person{Issuer: idp, Subject: "77"}, "acme/api", api.Maintainer},
 		{"a subject of another issuer", access.Person{Issuer: "https://github.com", Subject: "77"}, "acme/api", api.NoRole},

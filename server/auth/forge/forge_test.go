@@ -381,3 +381,19 @@ func TestSilence(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// The time at which a rate begins anew is by the forge's clock, which may be
+// another than ours.
+func TestForgesClock(t *testing.T) {
+	for _, off := range []time.Duration{-3 * time.Hour, 10 * time.Minute, 3 * time.Hour} {
+		w := newWorld(t, "github")
+		w.Clock(func() time.Time { return w.clock.Now().Add(off) })
+		ada := w.Person("ada")
+		w.Repo("acme/api", "private")
+		w.Limit(20 * time.Minute)
+		w.Suffer(forgetest.Limiting)
+		if wait := w.refused(ada, "acme/api", forge.Answer{}); wait < 19*time.Minute || wait > 21*time.Minute {
+			t.Errorf("its clock is %v off: wait %v, want 20 minutes", off, wait)
+		}
+	}
+}

@@ -28,7 +28,7 @@ var (
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}()
 	templates = template.Must(template.New("").Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(style) }, //nolint:gosec // it is ours
+		"style": func() template.CSS { return template.CSS(style) }, // it is ours
 		"paths": func() map[string]string {
 			return map[string]string{"device": api.PathDevice, "signin": api.PathSignIn, "signout": api.PathSignOut, "authorize": api.PathAuthorize}
 		},

@@ -60,11 +60,14 @@ func canonicalUserCode(s string) string {
 		return ""
 	}
 	code := strings.Map(func(r rune) rune {
-		if r == '-' || r == ' ' || r == '\t' || r == '.' || r == '_' {
+		switch {
+		case r == '-' || r == ' ' || r == '\t' || r == '.' || r == '_':
 			return -1
+		case 'a' <= r && r <= 'z': // and no letter of another alphabet
+			return r - 'a' + 'A'
 		}
 		return r
-	}, strings.ToUpper(s))
+	}, s)
 	if len(code) != codeLength || strings.Trim(code, codeLetters) != "" {
 		return ""
 	}

@@ -71,7 +71,7 @@ func (p *OIDC) discover() (*oidc.Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: discovering %s", ErrUnreachable, p.o.Issuer)
 	}
-	provider := found.(*oidc.Provider) //nolint:forcetypeassert // it was made above
+	provider := found.(*oidc.Provider) // it was made above
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.provider = provider

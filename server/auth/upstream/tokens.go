@@ -61,7 +61,7 @@ func (t *Tokens) Token(ctx context.Context, user string) (string, error) {
 		if result.Err != nil {
 			return "", result.Err
 		}
-		return result.Val.(string), nil //nolint:forcetypeassert // renew returns one
+		return result.Val.(string), nil // renew returns one
 	}
 }
 

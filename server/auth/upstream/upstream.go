@@ -78,7 +78,7 @@ const (
 // NewClient returns the client for issuers: bounded in time and size, and one
 // that follows no redirect, since none of what it asks for is elsewhere.
 func NewClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is documented to be one
+	transport := http.DefaultTransport.(*http.Transport).Clone() // it is documented to be one
 	transport.ResponseHeaderTimeout = patience
 	return &http.Client{
 		Transport:     bounded{transport},

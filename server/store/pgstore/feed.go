@@ -108,7 +108,8 @@ type follower struct {
 	s       *Store
 	changed func(api.Repo, uint64)
 	conn    *pgx.Conn
-	from    string          // the oldest transaction that may show itself after the last look; an xid8
+	from    string          // the oldest transaction that may show itself after the last look: an xid8, or a time
+	spread  bool            // over nodes, each of which numbers its transactions by itself
 	looked  time.Time       // of the last look
 	told    map[int64]int64 // the newest version told of each repo that is looked at again and again
 }
@@ -127,7 +128,10 @@ func (f *follower) run(ctx context.Context, begun func()) (err error) {
 	if _, err := f.conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
-	if err := f.conn.QueryRow(ctx, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text").Scan(&f.from); err != nil {
+	if f.spread, err = isDistributed(ctx, f.conn); err != nil {
+		return err
+	}
+	if err := f.conn.QueryRow(ctx, "SELECT "+f.position()).Scan(&f.from); err != nil {
 		return err
 	}
 	// What was read before now may lack what was committed before now.
@@ -173,9 +177,7 @@ func (f *follower) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, trusted)
 	defer cancel()
 	at := time.Now()
-	rows, err := f.conn.Query(ctx, `SELECT repo, name, max(version), min(version), pg_snapshot_xmin(pg_current_snapshot())::text
-		FROM outbox WHERE tx >= $1::text::xid8 AND version <> $2 GROUP BY repo, name
-		UNION ALL SELECT 0, '', 0, 0, pg_snapshot_xmin(pg_current_snapshot())::text`, f.from, givenUp)
+	rows, err := f.conn.Query(ctx, f.query(), f.from, givenUp)
 	if err != nil {
 		return err
 	}
@@ -204,6 +206,28 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
+// overlap is how far a look over several nodes goes back: as long as a commit may
+// take before its outcome counts as unknown, and clocks may differ.
+const overlap = "make_interval(secs => 30)"
+
+// position is up to where a look sees everything.
+func (f *follower) position() string {
+	if f.spread {
+		return "(clock_timestamp() - " + overlap + ")::text"
+	}
+	return "pg_snapshot_xmin(pg_current_snapshot())::text"
+}
+
+// query reads what was committed since a position.
+func (f *follower) query() string {
+	since := "tx >= $1::text::xid8"
+	if f.spread {
+		since = "at >= $1::text::timestamptz"
+	}
+	return "SELECT repo, name, max(version), min(version), " + f.position() + " FROM outbox WHERE " + since + ` AND version <> $2 GROUP BY repo, name
+		UNION ALL SELECT 0, '', 0, 0, ` + f.position()
+}
+
 // everything says that anything may have changed.
 func (f *follower) everything(at time.Time) {
 	f.s.heads.nextEra()
@@ -228,7 +252,7 @@ func (f *follower) tell(seen []notice, moved bool) {
 		}
 		f.changed(repo, uint64(max(n.version, 0)))
 	}
-	if moved {
+	if moved && !f.spread || len(f.told) > 100_000 {
 		clear(f.told)
 	}
 }

@@ -49,6 +49,23 @@ func TestTablesCanBeDistributed(t *testing.T) {
 	}
 }
 
+// TestFunctionsCanBeDistributed sees that every function that we make is one that
+// a distribution names, whole signatures compared.
+func TestFunctionsCanBeDistributed(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Schema(t)
+	serve(t, dsn)
+	for _, signature := range pgstore.Functions() {
+		if found := rows(t, dsn, "SELECT to_regprocedure($1)::text WHERE to_regprocedure($1) IS NOT NULL", signature); len(found) == 0 {
+			t.Errorf("there is no function %s", signature)
+		}
+	}
+	made := rows(t, dsn, "SELECT proname::text FROM pg_proc WHERE pronamespace = current_schema()::regnamespace")
+	if len(made) != len(pgstore.Functions()) {
+		t.Errorf("functions %v, a distribution names %d", made, len(pgstore.Functions()))
+	}
+}
+
 // TestBodiesAreCompressed sees that contents have lz4, which Debian's server is
 // built with.
 func TestBodiesAreCompressed(t *testing.T) {

@@ -5,6 +5,7 @@ package accesstest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"sync"
 	"testing"
@@ -41,6 +42,13 @@ func (n *Names) Write(name api.Repo) {
 	if _, ok := n.data[name]; !ok {
 		n.data[name] = ""
 	}
+}
+
+// Data returns the names that have data, and whose it is.
+func (n *Names) Data() map[api.Repo]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.data)
 }
 
 // Break makes every call fail, until it is called with nil.

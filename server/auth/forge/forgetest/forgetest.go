@@ -23,9 +23,10 @@ import (
 // Forge is one stand-in. Its methods may be called from any goroutine.
 type Forge struct {
 	// URL is where it answers.
-	URL string
-	tb  testing.TB
-	k   string
+	URL  string
+	tb   testing.TB
+	k    string
+	away string // a URL of another host, where no token may come
 
 	mu      sync.Mutex // guards what follows
 	now     func() time.Time
@@ -78,6 +79,12 @@ func New(tb testing.TB, kind string) *Forge {
 	srv := httptest.NewServer(http.HandlerFunc(f.serve))
 	tb.Cleanup(srv.Close)
 	f.URL = srv.URL
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.foul("a redirect was followed to another host, with the token: %v", r.Header.Get("Authorization") != "")
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	tb.Cleanup(elsewhere.Close)
+	f.away = elsewhere.URL
 	return f
 }
 

@@ -101,7 +101,7 @@ func (f *Forge) suffer(w http.ResponseWriter, r *http.Request, token string, spe
 			}
 		}
 	case Leading:
-		h.Set("Location", strings.Replace(f.URL, "127.0.0.1", "127.0.0.2", 1)+r.URL.Path)
+		h.Set("Location", f.away+r.URL.Path)
 		f.send(w, http.StatusMovedPermanently, nil)
 	case Circling:
 		h.Set("Location", r.URL.Path)

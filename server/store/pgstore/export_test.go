@@ -1,0 +1,4 @@
+package pgstore
+
+// Functions are the signatures that a distribution names.
+func Functions() []string { return functions }
