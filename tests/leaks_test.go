@@ -314,6 +314,7 @@ func (l *leaks) driveServer() {
 	l.runIn(c, c.work(), "server token revoke", "no-such-id", "--data", data)
 	l.runIn(c, c.work(), "server healthcheck", "--url", l.server.url)
 	l.runIn(c, c.work(), "server fsck", "--data", data)
+	l.runIn(c, c.work(), "server migrate", "--from", "sqlite:"+data, "--to", "postgres://nobody@127.0.0.1:1/none")
 	l.runIn(c, c.work(), "server backup", filepath.Join(c.home, "one.backup"), "--data", data)
 	l.runIn(c, c.work(), "server restore", filepath.Join(c.home, "one.backup"), "--data", data)
 	l.runIn(c, c.work(), "server restore", filepath.Join(c.home, "one.backup"), "--data", filepath.Join(c.home, "restored"))
