@@ -52,8 +52,6 @@ type Options struct {
 	// Log gets one line when the feed loses and finds its connection. Default:
 	// discarded.
 	Log *slog.Logger
-	// Meter is told of commits and of heads that were asked for; nil for nobody.
-	Meter store.Meter
 }
 
 // Store is a [store.Backend] on PostgreSQL.
@@ -63,7 +61,6 @@ type Store struct {
 	patience time.Duration
 	meter    store.Meter
 	log      *slog.Logger
-	meter    store.Meter
 	name     string // random: it tells own notifications from others'
 
 	heads headCache
@@ -109,9 +106,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.meter = o.Meter; s.meter == nil {
-		s.meter = store.Unmetered{}
 	}
 	s.feed.bell = make(chan struct{}, 1)
 	if o.Serve {

@@ -49,10 +49,7 @@ func (s *Store) Update(ctx context.Context, repo api.Repo, decide func(store.Tx)
 	}
 	defer release()
 	u := &update{s: s, repo: repo, decide: decide}
-	began := time.Now()
-	err = u.run(ctx)
-	s.meter.Committed(1, time.Since(began), err == nil)
-	if err != nil {
+	if err := u.run(ctx); err != nil {
 		return nil, fmt.Errorf("writing to %q: %w", repo, err)
 	}
 	return u.head, u.refusal
