@@ -27,6 +27,9 @@ const (
 const (
 	// margin is more than what a boundary before or after a secret takes.
 	margin = 16
+	// leastRun is the length of a stretch of one class that is seldom in prose,
+	// so that looking for it first is worth its time.
+	leastRun = 16
 	// defaultReach bounds a match without an upper bound, in bytes.
 	defaultReach = 4096
 )
@@ -47,6 +50,7 @@ type rule struct {
 	allowed *pattern.Set // what a match may consist of
 	label   *label       // nil: the rule has no label before its secret
 	marks   []byte       // what a match holds besides its keyword
+	run     *pattern.Run // nil: no match holds a long stretch of one class
 	useless map[string]bool
 }
 
@@ -78,6 +82,7 @@ func (r *rule) read() error {
 		r.how, r.offset, begin = anchored, offset, `\A`
 		r.label = labelOf(r.Rule, parsed)
 		r.marks = marksBeside(r.Keywords, parsed)
+		r.run, _ = parsed.LongestRun(leastRun)
 		r.useless = idle(r.Keywords, parsed, offset)
 	case parsed.Holds(r.Keywords) && (r.most != pattern.Unbounded || r.solid):
 		r.how = windowed

@@ -164,6 +164,9 @@ func (s *search) anchor(i int, r *rule, at int) {
 			return
 		}
 	}
+	if r.run != nil && !r.run.In(part) {
+		return
+	}
 	if loc := r.regex.FindStringSubmatchIndex(part); loc != nil {
 		s.judge(i, r, at, loc)
 	}

@@ -11,7 +11,7 @@ var Random = Filter{Name: "random-1", Keep: func(m Match) bool { return isRandom
 
 // Strong keeps a password that a person would have to be told: no stand-in, no
 // word, no name in code.
-var Strong = Filter{Name: "strong-1", Keep: func(m Match) bool { return strong(m.Secret()) }}
+var Strong = Filter{Name: "strong-2", Keep: func(m Match) bool { return strong(m.Secret()) }}
 
 // NotTrivial keeps what has a password's place for certain, and is neither a
 // stand-in nor one plain word.
@@ -144,16 +144,19 @@ func isRandom(value string) bool {
 }
 
 // hashed is how a hash of a password begins, after the name of its user or alone.
-var hashed = expressionOf(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|scrypt|2[aby]|[1567y])\$|\{(?:S?SHA|SHA512)\})`)
+var hashed = expressionOf(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|scrypt|2[aby]|[1567y])\$|SCRAM-SHA-\d{1,3}\$|\{(?:S?SHA|SHA512)\})`)
 
 func strong(value string) bool {
-	if len(value) < 8 || len(value) > 120 || placeholder(value) || named(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
+	if len(value) < 8 || len(value) > 120 || placeholder(value) || named(value) && !coined(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
 		return false
 	}
 	m := makeupOf(value)
 	letters := m.lower + m.upper
 	if letters == 0 || m.digits+m.signs+m.other == 0 && (m.changes < 4 || m.wordy*2 >= len(value)) {
 		return false
+	}
+	if coined(value) {
+		return true
 	}
 	if m.digits == 0 && m.wordy*10 >= letters*7 {
 		return false
@@ -183,9 +186,9 @@ func weak(value string) bool {
 
 // StrongWord is Strong for a value that a sentence or code may surround: what
 // stands behind it belongs to them.
-var StrongWord = Filter{Name: "strong-word-2", Keep: func(m Match) bool {
+var StrongWord = Filter{Name: "strong-word-3", Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
-	if strings.HasPrefix(m.Secret(), "(") || call.MatchString(m.Secret()) || code.MatchString(unmarked(value)) {
+	if strings.HasPrefix(m.Secret(), "(") || call.MatchString(m.Secret()) || code.MatchString(unmarked(value)) || comparison(value) {
 		return false
 	}
 	return strong(value)
@@ -210,17 +213,27 @@ func unmarked(value string) string {
 }
 
 // code is an expression rather than a value.
-var code = expressionOf(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
+var code = expressionOf(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
+
+// comparison reports whether value compares two names. A random value may hold
+// the sign as well.
+func comparison(value string) bool {
+	left, _, found := strings.Cut(value, "==")
+	if strings.HasSuffix(value, "==") && len(value) >= shortest {
+		return false // the end of base64
+	}
+	return found && (strings.HasSuffix(value, "==") || left == "" || named(left) || plainWord(left) || call.MatchString(left))
+}
 
 // WeakPassword keeps a password that is easy to guess, but no word of a
 // sentence, no type and no stand-in without a digit.
-var WeakPassword = Filter{Name: "weak-password-1", Keep: func(m Match) bool {
+var WeakPassword = Filter{Name: "weak-password-2", Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
 	kinds := makeupOf(value)
 	if len(value) < 4 || kinds.digits == 0 || kinds.lower+kinds.upper == 0 || strong(value) || template.MatchString(value) || reference(value) || published(value) {
 		return false
 	}
-	return !code.MatchString(value) && !pathShape.MatchString(value) && !linkShape.MatchString(value) && !release.MatchString(value)
+	return !code.MatchString(value) && !comparison(value) && !pathShape.MatchString(value) && !linkShape.MatchString(value) && !release.MatchString(value)
 }}
 
 // RandomOrUUID keeps a value that a machine drew, in any form.

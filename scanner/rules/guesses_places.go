@@ -97,7 +97,7 @@ var placeGuesses = []Rule{
 		ID: "tm-wireless-key", Tier: Block3, Title: "Strong key of a wireless network",
 		Reason:   "The key of a wireless network lets every receiver into it.",
 		Keywords: []string{"wpa", "wifi key", "wi-fi key", "wlan", "clé wifi", "clave wifi", "wifi-key", "wi-fi-key"},
-		Pattern:  `(?i:wpa[23]?(?:[ -]?psk)?(?:[ -](?:key|passphrase|pass))?|wi-?fi[ -]key|wlan[ -]?(?:key|schlüssel|code)|clé wifi|clave wifi)` + closing + `(?:[ \t]{0,3}[:=|][ \t]{0,3}| is )` + opening + passwordValue,
+		Pattern:  `(?i:wpa[23]?(?:[ -]?(?:psk|personal))?(?:[ -](?:key|passphrase|pass))?|wi-?fi[ -]key|wlan[ -]?(?:key|schlüssel|code)|clé wifi|clave wifi)` + closing + `(?:[ \t]{0,3}[:=|][ \t]{0,3}| is | )` + opening + passwordValue,
 		Filters:  []Filter{StrongWord, ManyKinds},
 		Hits:     each(with("WPA2-PSK: ", ""), with("Wifi key: `", "`"), with("WLAN-Schlüssel: ", "")),
 		Misses:   each(plain("WPA3: supported-since-2019"), plain("wifi key: see 1Password")),
@@ -161,10 +161,10 @@ var placeGuesses = []Rule{
 	{
 		ID: "tm-environment-value", Tier: Block3, Title: "Strong value of a variable",
 		Reason:   "A password or key in the environment of a workload opens what the workload connects to.",
-		Keywords: []string{"name: ", `name": "`, `name":"`, `key":"`, `key": "`},
-		Pattern:  `(?:name: ["']?|(?:name|key)": ?")(?:\w{0,40}(?:PASS|PASSWORD|PASSWD|PWD|TOKEN|SECRET|KEY)|token|password|secret|api_?[kK]ey|accessToken)["']?(?:,\s{0,3}"\w{1,20}": ?(?:true|false|"\w{0,20}")){0,2}\s{0,3},?\s{0,24}["']?value["']?\s{0,2}:\s{0,3}["']?` + passwordValue,
+		Keywords: []string{"name: ", `name": "`, `name":"`, `key":"`, `key": "`, `name = "`, `name  = "`, `key = "`, `key   = "`},
+		Pattern:  `(?:name: ["']?|(?:name|key)": ?"|name (?: )?= "|key (?:  )?= ")(?:\w{0,40}(?:PASS|PASSWORD|PASSWD|PWD|TOKEN|SECRET|KEY)|token|password|secret|api_?[kK]ey|accessToken)["']?(?:,\s{0,3}"\w{1,20}": ?(?:true|false|"\w{0,20}")){0,2}\s{0,3},?\s{0,24}["']?value["']?\s{0,2}[:=]\s{0,3}["']?` + passwordValue,
 		Filters:  []Filter{StrongWord, NotDigest},
-		Hits:     each(with("- name: DB_PASSWORD\n  value: \"", "\"\n"), with(`{"name": "API_SECRET", "value": "`, `"}`)),
+		Hits:     each(with("- name: DB_PASSWORD\n  value: \"", "\"\n"), with(`{"name": "API_SECRET", "value": "`, `"}`), with("  name  = \"DB_PASSWORD\"\n  value = \"", "\"\n")),
 		Misses:   each(plain("- name: DB_PASSWORD\n  value: \"$(PASS_2X!)\""), plain("- name: DB_PASSWORD\n  valueFrom:\n")),
 	},
 	{
