@@ -29,7 +29,7 @@ const (
 	margin = 16
 	// leastRun is the length of a stretch of one class that is seldom in prose,
 	// so that looking for it first is worth its time.
-	leastRun = 16
+	leastRun = 12
 	// defaultReach bounds a match without an upper bound, in bytes.
 	defaultReach = 4096
 )

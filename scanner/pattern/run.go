@@ -1,57 +1,102 @@
 package pattern
 
-import "regexp/syntax"
+import (
+	"regexp/syntax"
+	"unicode/utf8"
+)
 
-// Run is a stretch of characters of one class.
+// Run is a stretch of characters of one class that every match of a pattern
+// holds.
 type Run struct {
 	set   Set
 	wide  bool // characters beyond ASCII belong to the class
-	least int
+	least int  // bytes
+	from  int  // the most characters before it, Unbounded for no bound
 }
 
 // LongestRun returns the longest stretch of one class that every match holds, and
 // whether there is one of least bytes.
 func (p Pattern) LongestRun(least int) (*Run, bool) {
-	found := longestRun(p.root)
+	found, from := longestRun(p.root)
 	if found == nil || found.Min < least {
 		return nil, false
 	}
-	run := &Run{set: *Pattern{found}.Characters(), least: found.Min}
-	eachRange(found.Sub[0], func(_, hi rune) { run.wide = run.wide || hi >= 0x80 })
+	run := &Run{set: *Pattern{found}.Characters(), least: found.Min, from: from}
+	eachRange(found.Sub[0], func(_, hi rune) { run.wide = run.wide || hi >= utf8.RuneSelf })
 	return run, true
 }
 
 // longestRun returns the repeated class of which every match holds the most
-// characters, nil for none.
-func longestRun(re *syntax.Regexp) *syntax.Regexp {
+// characters, nil for none, and the most characters before it.
+func longestRun(re *syntax.Regexp) (longest *syntax.Regexp, from int) {
 	switch re.Op {
 	case syntax.OpCapture:
 		return longestRun(re.Sub[0])
 	case syntax.OpRepeat:
 		if re.Sub[0].Op == syntax.OpCharClass {
-			return re
+			return re, 0
 		}
 	case syntax.OpConcat:
-		var longest *syntax.Regexp
+		before := 0
 		for _, sub := range re.Sub {
-			if found := longestRun(sub); found != nil && (longest == nil || found.Min > longest.Min) {
-				longest = found
+			if found, at := longestRun(sub); found != nil && (longest == nil || found.Min > longest.Min) {
+				longest, from = found, sum(before, at)
 			}
+			before = sum(before, mostRunes(sub))
 		}
-		return longest
 	}
-	return nil
+	return longest, from
 }
 
-// In reports whether text holds such a stretch.
+// mostRunes returns the greatest length of a match in characters.
+func mostRunes(re *syntax.Regexp) int {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpCapture, syntax.OpQuest:
+		return mostRunes(re.Sub[0])
+	case syntax.OpRepeat:
+		if most := mostRunes(re.Sub[0]); most != Unbounded && re.Max >= 0 {
+			return most * re.Max
+		}
+		return Unbounded
+	case syntax.OpConcat:
+		most := 0
+		for _, sub := range re.Sub {
+			most = sum(most, mostRunes(sub))
+		}
+		return most
+	case syntax.OpAlternate:
+		most := 0
+		for _, sub := range re.Sub {
+			n := mostRunes(sub)
+			if n == Unbounded {
+				return Unbounded
+			}
+			most = max(most, n)
+		}
+		return most
+	case syntax.OpStar, syntax.OpPlus:
+		return Unbounded
+	}
+	return 0
+}
+
+// In reports whether text, which a match would begin, holds such a stretch where
+// the match can have it.
 func (r *Run) In(text string) bool {
+	if r.from != Unbounded {
+		text = text[:min(len(text), r.from*utf8.UTFMax+r.least)]
+	}
 	for end := r.least; end <= len(text); {
 		from := end
 		for from > end-r.least && r.holds(text[from-1]) {
 			from--
 		}
 		if from == end-r.least {
-			return true
+			return r.from == Unbounded || from <= r.from || utf8.RuneCountInString(text[:from]) <= r.from
 		}
 		end = from + r.least // text[from-1] belongs to no stretch
 	}
@@ -59,7 +104,7 @@ func (r *Run) In(text string) bool {
 }
 
 func (r *Run) holds(c byte) bool {
-	if c >= 0x80 {
+	if c >= utf8.RuneSelf {
 		return r.wide
 	}
 	return r.set[c]

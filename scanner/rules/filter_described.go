@@ -10,15 +10,12 @@ import (
 var DescribedLabel = Filter{Name: "described-label-1", Keep: func(m Match) bool {
 	before := m.Text[max(0, m.Start-48):m.Start]
 	before = before[strings.LastIndexByte(before, '\n')+1:]
-	rest := m.Text[m.Start:m.SecretStart]
-	word := rest[:len(rest)-len(strings.TrimLeft(rest, asciiLetters))]
-	if inResourceName(before) || isOther(before+word) || strings.HasPrefix(m.Secret(), "pk_") || tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)]) {
-		return false
-	}
-	return !strings.HasPrefix(strings.ToLower(word), "key") || isKeyKind(before)
+	label := labelWord.FindString(m.Text[m.Start:m.SecretStart])
+	return !inResourceName(before) && !nameOfKey.MatchString(before) && !isOther(before+label) && !strings.HasPrefix(m.Secret(), "pk_") &&
+		!tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)])
 }}
 
-const asciiLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+var labelWord = expressionOf(`^(?i)(?:[a-z]{2,12}[ _-])?(?:apikey|key|token|secret|bearer)s?`)
 
 // OneSentence keeps a match whose label and value are of one sentence, which
 // says what the label's thing is and not what another is.
@@ -35,8 +32,9 @@ var (
 	// lineSetting gives a name of the second line a value.
 	lineSetting = expressionOf(`[:=：→][ \t]{0,3}["'\x60*_(“„‘«「]{0,4}$`)
 	// otherNoun is what else a sentence about a secret gives the value of.
-	otherNoun = expressionOf(`(?i)(?:\b|_)(?:ids?|name|username|user|login|e-?mail|hash|digest|checksum|fingerprint|path|file|url|uri|link|address|host|hostname|server|endpoint|arn|version|commit|branch|image|tag|account|bucket|` +
-		`date|length|size|type|ref|reference|public|example|benutzer|benutzername|utilisateur|usuario|usuário|utente|gebruiker|użytkownik|логин)["'\x60*)]{0,3}(?:\s{0,2}[\[(][^\])\n]{0,24}[\])])?(?:\s{1,2}(?:is|was|are|ist|est|es|é|è|to)|\s{0,2}[:=：]|\s[—–→])[^\n]{0,8}$`)
+	otherNoun = expressionOf(`(?i)(?:\b|_)(?:ids?|username|login|e-?mail|hash|digest|checksum|fingerprint|path|url|uri|link|hostname|arn|version|commit|` +
+		`date|length|size|ref|reference|public|example|benutzername|identifiant|логин|name|` +
+		`(?:[,;(]|\b(?:and|or|its|whose|und|et|y|e|en|och|og|i|и|'s))\s(?:the |der |die |das |le |la |el |o |de )?(?:user|file|address|host|server|endpoint|branch|image|tag|account|bucket|type|benutzer|utilisateur|usuario|usuário|utente|gebruiker|użytkownik))["'\x60*)]{0,3}(?:\s{0,2}[\[(][^\])\n]{0,24}[\])])?(?:\s{1,2}(?:is|was|are|ist|est|es|é|è|to)|\s{0,2}[:=：]|\s[—–→])[^\n]{0,8}$`)
 )
 
 // NotForeignPublic keeps what no label of another language calls public.
@@ -52,8 +50,9 @@ var publicStems = strings.Fields("public publiq públic pubblic publiek publiczn
 // OpensLabel keeps a match whose label says what the secret opens: a token or a
 // key alone may as well be the name of something.
 var OpensLabel = Filter{Name: "opens-label-1", Keep: func(m Match) bool {
-	label := m.Text[max(0, m.Start-16):m.SecretStart]
-	return opens.MatchString(label[strings.LastIndexByte(label, '\n')+1:])
+	before := m.Text[max(0, m.Start-48):m.Start]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	return opens.MatchString(before[max(0, len(before)-16):]+m.Text[m.Start:m.SecretStart]) && !nameOfKey.MatchString(before)
 }}
 
 var opens = expressionOf(`(?i)(?:api[ _-]?(?:key|token|secret)|(?:access|auth|authentication|client|private|secret|bearer|refresh|deploy|bot|service|account|master|admin|license|licence|webhook|signing|shared|subscription)[ _-]?(?:token|secret|key))\W`)

@@ -247,9 +247,10 @@ func drawnUUID(value string) bool { return isUUID(value) && !placeholder(value) 
 // ManyKinds keeps a password with a digit, a letter and a sign, or with digits
 // and letters of both cases and no words. It is for places where a word of a
 // sentence is the rule.
-var ManyKinds = Filter{Name: "many-kinds-1", Keep: func(m Match) bool {
-	kinds := makeupOf(strings.TrimRight(m.Secret(), `.,;:)]}*\_`))
-	return kinds.kinds() == 4 || kinds.digits > 0 && kinds.lower > 0 && kinds.upper > 0 && kinds.wordy*2 < len(m.Secret())
+var ManyKinds = Filter{Name: "many-kinds-2", Keep: func(m Match) bool {
+	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
+	kinds := makeupOf(value)
+	return coined(value) || kinds.kinds() == 4 || kinds.digits > 0 && kinds.lower > 0 && kinds.upper > 0 && kinds.wordy*2 < len(m.Secret())
 }}
 
 // Phrase keeps words that stand for nothing, with a number or joined by signs.

@@ -7,7 +7,7 @@ const (
 	// rest is the rest of the line, and a second line of the same paragraph.
 	rest = `[^\n]{0,80}?(?:\r?\n[ \t>]{0,6}[^\n]{1,60}?)?`
 	// verb is what leads to the value.
-	verb = `(?:\s(?i:is|was|are|reads|remains|ist|lautet|est|es|é|è|és|är|er|on|jest|brzmi|to|je|este|là|adalah|είναι|е)[ \t]{1,2}(?:(?i:now|still|currently|set to|nun|jetzt|derzeit|ahora|maintenant)[ \t])?|[:：][ \t]{1,3}|[ \t](?:=|—|–|→|->)[ \t]|[ \t]?(?:は|が|是|为|為|은|는|คือ)[ \t]?)`
+	verb = `(?:\s(?:is|was|are|has been|had been|will be|becomes|became|reads|remains|ist|lautet|est|es|é|è|és|är|er|on|jest|brzmi|to|je|este|là|adalah|είναι|е)(?:[ \t]{1,2}|[ \t]?\r?\n[ \t>]{0,6})(?:(?:now|still|currently|set to|nun|jetzt|derzeit|ahora|maintenant)[ \t])?|[:：][ \t]{1,3}|[ \t](?:[=—–→]|->)[ \t]|[はが是为為은는][ \t]?|คือ[ \t]?)`
 	// marks opens a value.
 	marks = "[\"'\\x60*_(“„‘«「]{0,4}"
 )
@@ -24,7 +24,20 @@ var tokenWords = []string{
 }
 
 // tokenWord matches one of tokenWords, with its ending.
-var tokenWord = `(?:(?i:` + strings.ReplaceAll(strings.Join(tokenWords, "|"), "|κλειδί", "") + `)|[Κκ]λειδί)\pL{0,4}(?:[ -](?i:api))?`
+var tokenWord = `(?:(?i:` + anyOf(tokenWords, "κλειδί") + `)|[Κκ]λειδί)\pL{0,4}(?:[ -](?i:api))?`
+
+// describedKeys are the keys that are secrets.
+var describedKeys = keysOf(strings.Fields(`api app access private encryption cipher aes signing master auth service license licence storage subscription admin deploy
+	session client shared hmac jwt webhook integration unseal seal root recovery security server maps bot oauth merchant consumer activation salt our their my`))
+
+// keysOf returns the names of the keys of kinds, in lower case.
+func keysOf(kinds []string) []string {
+	names := []string{"apikey"}
+	for _, kind := range kinds {
+		names = append(names, kind+" key", kind+"-key", kind+"_key")
+	}
+	return names
+}
 
 // describedGuesses are values of which a sentence says more between their label
 // and them than their label.
@@ -32,8 +45,8 @@ var describedGuesses = []Rule{
 	{
 		ID: "tm-described-token", Tier: Block3, Title: "Random value that a sentence describes",
 		Reason:   "A random value that a sentence calls a key or a token opens what it is for.",
-		Keywords: []string{"key", "token", "secret"},
-		Pattern:  `(?i:key|token|secret)s?["'\x60*_)]{0,3}[ \t(,\r\n]` + rest + verb + marks + `([A-Za-z0-9_+/=.~-]{20,512})`,
+		Keywords: append([]string{"token", "secret", "bearer"}, describedKeys...),
+		Pattern:  `(?i:token|secret|bearer|` + anyOf(describedKeys, "") + `)s?["'\x60*_)]{0,3}[ \t(,\r\n]` + rest + verb + marks + `([A-Za-z0-9_+/=-]{16}[A-Za-z0-9_+/=.~-]{0,496})`,
 		Filters:  []Filter{DescribedLabel, OneSentence, RandomOrUUID, NotDigest, NotHexDigest, NotPublicKey},
 		Hits: each(holding("The API key for the geocoder is ", "."), holding("API token of the bot: `", "`"), holding("our API token at the freight partner is ", ", sent with each request"),
 			holding("the client secret of the client `a-b` is `", "`."), holding("Unseal key 2 of 5: ", "\n"), holding("the shared secret\nwith the bank (HMAC) is ", ""), between("the API key of the shop is ", drawnID, "")),
@@ -53,7 +66,7 @@ var describedGuesses = []Rule{
 		ID: "tm-described-foreign-token", Tier: Block3, Title: "Random value that a sentence in another language describes",
 		Reason:   "A random value that a sentence calls a key or a token opens what it is for.",
 		Keywords: tokenWords,
-		Pattern:  tokenWord + `["'\x60*_)]{0,3}[^\n]` + rest + verb + marks + `([A-Za-z0-9_+/=.~-]{20,512})`,
+		Pattern:  tokenWord + `["'\x60*_)]{0,3}[^\n]` + rest + verb + marks + `([A-Za-z0-9_+/=-]{16}[A-Za-z0-9_+/=.~-]{0,496})`,
 		Filters:  []Filter{OneSentence, RandomOrUUID, NotDigest, NotHexDigest, NotForeignPublic, NotPublicKey},
 		Hits:     each(holding("Der API-Schlüssel der Spedition ist ", "."), holding("Ключ API партнёра: ", ""), holding("La clé API du transporteur est `", "`")),
 		Misses:   each(holding("Der öffentliche Schlüssel des Servers ist ", ""), plain("Der Schlüssel der Tabelle ist eine-Nummer-aus-12-Ziffern")),

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/teammem/teammemd/scanner/samples"
@@ -13,12 +14,22 @@ var passwordWords = []string{
 	"wachtwoord", "lösenord", "adgangskode", "passord", "salasana", "hasło", "haslo", "heslo", "jelszó", "parolă", "parola", "parolası", "şifre", "şifresi", "пароль", "κωδικός", "סיסמה", "סיסמא", "كلمة المرور",
 	"كلمة السر", "पासवर्ड", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "รหัสผ่าน", "mật khẩu", "kata sandi",
 	"lozinka", "лозинка", "парола", "geslo", "رمز عبور", "parool", "slaptažodis", "parole", "contrasenya", "lykilorð", "fjalëkalimi", "salasõna",
+	"pass phrase", "jelszav", "hasła", "hasłem", "hesla", "heslem", "пароля", "паролем", "lösenordet", "adgangskoden", "passordet", "salasanan",
 	"psk", "pre-shared key", "preshared key", "wpa key", "wpa2 key", "wpa3 key", "wifi key", "wi-fi key", "wlan key", "wlan-schlüssel", "wifi-schlüssel", "clé wifi", "clé wi-fi", "clé du wifi", "clave wifi", "clave del wifi", "chave wifi", "chiave wifi", "wifi-sleutel",
 }
 
 // passwordLabel matches one of passwordWords, with what may be added to it. The
 // Greek word is spelled out: one of its letters has three forms of its case.
-var passwordLabel = `(?:(?i:` + strings.ReplaceAll(strings.Join(passwordWords, "|"), "|κωδικός", "") + `)|[Κκ]ωδικός)(?i:[ _-]?(?:prod|production|staging|live|admin|root|db|\d)){0,2}(?: \([^()\n]{1,24}\))?`
+var passwordLabel = `(?:(?i:` + anyOf(passwordWords, "κωδικός") + `)|[Κκ]ωδικός)(?i:[ _-]?(?:prod|production|staging|live|admin|root|db|\d)){0,2}(?: \([^()\n]{1,24}\))?`
+
+// anyOf returns the alternatives of a pattern for words, but for one. They are
+// sorted, so that those which begin alike are tried together.
+func anyOf(words []string, except string) string {
+	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == except })
+	slices.Sort(words)
+	slices.Reverse(words)
+	return strings.Join(words, "|")
+}
 
 // passwordValue ends at a space, a quote or markup, and where a sentence of
 // Chinese, Japanese or Korean goes on.
@@ -70,7 +81,7 @@ var flagGuesses = []Rule{
 		ID: "tm-bare-password", Tier: Block3, Title: "Strong password after its name",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: append([]string{"pw", "pass"}, passwordWords...),
-		Pattern:  `(?:` + passwordLabel + `|(?i:pw|pass)) ["'\x60*“„‘«]{0,3}` + passwordValue,
+		Pattern:  `(?:` + passwordLabel + `|(?i:pw|pass))(?: ["'\x60*“„‘«]{0,3}|[「『])` + passwordValue,
 		Filters:  []Filter{StrongWord, ManyKinds},
 		Hits:     each(with("vpn: user ada, pw ", ""), with("test with a@b.io, password ", ", on a phone"), with("Benutzer `a`, Passwort `", "`")),
 		Misses:   each(plain("the password is here"), plain("password authentication-with-oauth2"), plain("password `user_password_1`")),
@@ -79,7 +90,7 @@ var flagGuesses = []Rule{
 		ID: "tm-password-column", Tier: Block3, Title: "Strong password in a table",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: append([]string{"pass", "pw"}, passwordWords...),
-		Pattern:  `(?:` + passwordLabel + `|(?i:pass|pw))[^|\n]{0,24}(?:` + columns(`[^\s"'\x60|<>]{8,128}`, 4) + `)`,
+		Pattern:  `(?:` + passwordLabel + `|(?i:pass|pw))[ \t*\x60]{0,8}(?:` + columns(`[^\s"'\x60|<>]{8,128}`, 4) + `)`,
 		Filters:  []Filter{StrongWord},
 		Hits: each(with("| User | Password |\n|---|---|\n| admin | ", " |\n"), with("|user|password|\n|-|-|\n|root|", "|"),
 			with("| Account | Password | Note |\n|:--|:--|:--|\n| ada | none | asked |\n| bill | `", "` | in May |\n")),

@@ -115,7 +115,7 @@ var placeGuesses = []Rule{
 		ID: "tm-password-near", Tier: Block3, Title: "Strong password near its label",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: append([]string{"pw"}, passwordWords...),
-		Pattern:  `(?:` + passwordLabel + `|(?i:pw)\b)[^\n]{0,60}?[\s"'\x60(]([A-Za-z_-]{0,20}[!#$?&*%^+~@\d][A-Za-z0-9!#$?&*%^+~_@-]{2,40})[.,;]?(?:[\s"'\x60)|<]|$)`,
+		Pattern:  `(?:` + passwordLabel + `|(?i:pw)\b)[^\n]{0,60}?[\s"'\x60(]((?:[A-Z][a-z]{2,11}\.)?[A-Za-z_-]{0,24}[!#$?&*%^+~@\d][A-Za-z0-9!#$?&*%^+~_@-]{1,40})[.,;]?(?:[\s"'\x60)|<]|$)`,
 		Filters:  []Filter{NotSetting, Vivid, NotDigest},
 		Hits:     each(vividly("If it asks for a password, type ", " and press enter"), vividly("Root pw on all three nodes: ", ""), vividly("the password is no longer the old one but ", ".")),
 		Misses:   each(plain("the password must have a digit (see RFC4226-2.1 and #12)"), plain("password for user1234567 is unknown")),

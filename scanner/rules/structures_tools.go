@@ -178,8 +178,8 @@ var tokenPlaces = []Rule{
 		ID: "tm-token-column", Tier: Block3, Title: "Random value in a table",
 		Reason:   "A random value that is called a key, a token or a secret opens what it is for.",
 		Keywords: []string{"key", "token", "secret"},
-		Pattern: `(?i:key|token|secret)s?(?: [^|\n]{1,24})?[ \t*` + "\x60" + `]{0,8}(?:\|[^|\n]{0,40}){0,3}\r?\n[|: \t-]{5,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*` + "\x60" + `]{0,8}` +
-			`([A-Za-z_+/=.~-]{0,24}\d[A-Za-z0-9_+/=.~-]{2,512})[ \t*` + "\x60" + `]{0,8}\|`,
+		Pattern: `(?i:key|token|secret)s?[ \t*` + "\x60" + `]{0,8}(?:\|[^|\n]{0,40}){0,3}\r?\n[|: \t-]{5,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*` + "\x60" + `]{0,8}` +
+			`([A-Za-z_+/=.~-]{0,64}\d[A-Za-z0-9_+/=.~-]{2,512})[ \t*` + "\x60" + `]{0,8}\|`,
 		Filters: []Filter{TokenColumn, Random12, NotHexDigest},
 		Hits:    each(holding("| Service | API key |\n|---|---|\n| Geocoder | ", " |\n"), holding("| host | token |\n|---|---|\n| a | x |\n| b | ", " |\n")),
 		Misses:  each(plain("| Service | API key |\n|---|---|\n| Geocoder | see-1password-2 |\n")),
