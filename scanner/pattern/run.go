@@ -12,7 +12,13 @@ type Run struct {
 	wide  bool // characters beyond ASCII belong to the class
 	least int  // bytes
 	from  int  // the most characters before it, Unbounded for no bound
+	drawn bool // it is long, and may have digits: without any, and without capitals, it is no secret
 }
+
+// longDrawn is the length from which a stretch of small letters alone, of a class
+// that has digits and capitals too, is a word, a name or a path: of 62 characters
+// drawn 16 times, one text in a million has nothing else.
+const longDrawn = 16
 
 // LongestRun returns the longest stretch of one class that every match holds, and
 // whether there is one of least bytes.
@@ -22,6 +28,7 @@ func (p Pattern) LongestRun(least int) (*Run, bool) {
 		return nil, false
 	}
 	run := &Run{set: *Pattern{found}.Characters(), least: found.Min, from: from}
+	run.drawn = run.least >= longDrawn && run.set['0'] && run.set['9'] && run.set['A']
 	eachRange(found.Sub[0], func(_, hi rune) { run.wide = run.wide || hi >= utf8.RuneSelf })
 	return run, true
 }
@@ -96,11 +103,31 @@ func (r *Run) In(text string) bool {
 			from--
 		}
 		if from == end-r.least {
+			if r.drawn {
+				if next := r.worded(text, from); next > from {
+					end = next + r.least
+					continue
+				}
+			}
 			return r.from == Unbounded || from <= r.from || utf8.RuneCountInString(text[:from]) <= r.from
 		}
 		end = from + r.least // text[from-1] belongs to no stretch
 	}
 	return false
+}
+
+// worded returns where the stretch at from ends when it has neither digits nor
+// capitals, or else from.
+func (r *Run) worded(text string, from int) int {
+	for i := from; i < len(text); i++ {
+		switch c := text[i]; {
+		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z':
+			return from
+		case !r.holds(c):
+			return i
+		}
+	}
+	return from // it may go on
 }
 
 func (r *Run) holds(c byte) bool {
