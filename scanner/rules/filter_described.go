@@ -37,6 +37,14 @@ var (
 		`(?:[,;(]|\b(?:and|or|its|whose|und|et|y|e|en|och|og|i|и|'s))\s(?:the |der |die |das |le |la |el |o |de )?(?:user|file|address|host|server|endpoint|branch|image|tag|account|bucket|type|benutzer|utilisateur|usuario|usuário|utente|gebruiker|użytkownik))["'\x60*)]{0,3}(?:\s{0,2}[\[(][^\])\n]{0,24}[\])])?(?:\s{1,2}(?:is|was|are|ist|est|es|é|è|to)|\s{0,2}[:=：]|\s[—–→])[^\n]{0,8}$`)
 )
 
+// DescribedRandom is RandomOrUUID for a value that begins its word.
+var DescribedRandom = Filter{Name: RandomOrUUID.Name, Needs: RandomWord, Keep: RandomOrUUID.Keep}
+
+// DescribedStrong is StrongWord with ManyKinds, for a value that begins its word.
+var DescribedStrong = Filter{Name: "described-strong-1", Needs: StrongMixedWord, Keep: func(m Match) bool {
+	return ManyKinds.Keep(m) && StrongWord.Keep(m)
+}}
+
 // NotForeignPublic keeps what no label of another language calls public.
 var NotForeignPublic = Filter{Name: "not-foreign-public-1", Keep: func(m Match) bool {
 	label := strings.ToLower(m.Text[max(0, m.Start-48):m.SecretStart])

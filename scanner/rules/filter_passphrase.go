@@ -3,7 +3,7 @@ package rules
 import "strings"
 
 // PassphraseWords keeps words that stand for nothing, as a generator joins them.
-var PassphraseWords = Filter{Name: "passphrase-words-1", Keep: func(m Match) bool { return passphrase(m.Secret()) }}
+var PassphraseWords = Filter{Name: "passphrase-words-1", Needs: JoinedWord, Keep: func(m Match) bool { return passphrase(m.Secret()) }}
 
 // passphrase reports whether value is three words and a number, or four words,
 // joined by signs, and none of them is one of those with which names and
@@ -77,7 +77,7 @@ var MixedGroups = Filter{Name: "mixed-groups-1", Keep: func(m Match) bool {
 
 // Vivid keeps what can hardly be a word of a sentence: digits among letters of
 // both cases, and signs, or no syllables.
-var Vivid = Filter{Name: "vivid-2", Keep: func(m Match) bool {
+var Vivid = Filter{Name: "vivid-2", Needs: MixedWord, Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), ".,;:)*_")
 	kinds := makeupOf(value)
 	if len(value) < 8 || len(value) > 40 || kinds.digits == 0 || kinds.lower == 0 || kinds.upper == 0 || kinds.other > 0 || strings.Contains(value, "://") {

@@ -132,6 +132,12 @@ func (m makeup) mixed(length int) bool {
 }
 
 func isRandom(value string) bool {
+	return disordered(value) && !isUUID(value) && !placeholder(value) && !named(value)
+}
+
+// disordered reports whether the characters of value have the order that a machine
+// gives them.
+func disordered(value string) bool {
 	if len(value) < shortest {
 		return false
 	}
@@ -140,7 +146,7 @@ func isRandom(value string) bool {
 		m.wordy*2 >= len(value) && (m.changes-2*m.signs)*3 < len(value) || Entropy(value) < 3 {
 		return false
 	}
-	return !isUUID(value) && !placeholder(value) && !named(value)
+	return true
 }
 
 // hashed is how a hash of a password begins, after the name of its user or alone.
@@ -186,7 +192,7 @@ func weak(value string) bool {
 
 // StrongWord is Strong for a value that a sentence or code may surround: what
 // stands behind it belongs to them.
-var StrongWord = Filter{Name: "strong-word-3", Keep: func(m Match) bool {
+var StrongWord = Filter{Name: "strong-word-3", Needs: OddWord, Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
 	if strings.HasPrefix(m.Secret(), "(") || call.MatchString(m.Secret()) || code.MatchString(unmarked(value)) || comparison(value) {
 		return false
@@ -247,14 +253,14 @@ func drawnUUID(value string) bool { return isUUID(value) && !placeholder(value) 
 // ManyKinds keeps a password with a digit, a letter and a sign, or with digits
 // and letters of both cases and no words. It is for places where a word of a
 // sentence is the rule.
-var ManyKinds = Filter{Name: "many-kinds-2", Keep: func(m Match) bool {
+var ManyKinds = Filter{Name: "many-kinds-2", Needs: MixedWord, Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
 	kinds := makeupOf(value)
 	return coined(value) || kinds.kinds() == 4 || kinds.digits > 0 && kinds.lower > 0 && kinds.upper > 0 && kinds.wordy*2 < len(m.Secret())
 }}
 
 // Phrase keeps words that stand for nothing, with a number or joined by signs.
-var Phrase = Filter{Name: "phrase-1", Keep: func(m Match) bool {
+var Phrase = Filter{Name: "phrase-1", Needs: JoinedWord, Keep: func(m Match) bool {
 	value := m.Secret()
 	kinds := makeupOf(value)
 	return kinds.digits > 0 && kinds.digits <= 8 && !strings.Contains(value, " ") && !placeholder(value) && !pathShape.MatchString(value) && !release.MatchString(value)

@@ -82,7 +82,7 @@ var flagGuesses = []Rule{
 		Reason:   "A password opens the account that it is for.",
 		Keywords: append([]string{"pw", "pass"}, passwordWords...),
 		Pattern:  `(?:` + passwordLabel + `|(?i:pw|pass))(?: ["'\x60*“„‘«]{0,3}|[「『])` + passwordValue,
-		Filters:  []Filter{StrongWord, ManyKinds},
+		Filters:  []Filter{DescribedStrong},
 		Hits:     each(with("vpn: user ada, pw ", ""), with("test with a@b.io, password ", ", on a phone"), with("Benutzer `a`, Passwort `", "`")),
 		Misses:   each(plain("the password is here"), plain("password authentication-with-oauth2"), plain("password `user_password_1`")),
 	},
@@ -121,7 +121,7 @@ var flagGuesses = []Rule{
 		ID: "tm-passphrase", Tier: Block3, Title: "Passphrase",
 		Reason:   "A passphrase opens the key, backup or account that it is for.",
 		Keywords: []string{"pass"},
-		Pattern:  `(?i:pass(?:phrase|word))` + closing + gap + joint + opening + `([A-Za-z]{3,12}\d{0,4}(?:[-_. ][A-Za-z]{3,12}\d{0,4}){3,7})`,
+		Pattern:  `(?i:pass(?:phrase|word))` + closing + gap + joint + opening + `([A-Za-z]{3,12}\d{0,4}(?:[-_.][A-Za-z]{3,12}\d{0,4}){3,7})`,
 		Filters:  []Filter{Phrase},
 		Hits: each(func(s *samples.Source) string {
 			return "Backup passphrase: tulip-Granite" + s.Text(samples.Digits, 2) + "-pelican-harbor"

@@ -16,7 +16,7 @@ var placeGuesses = []Rule{
 		Reason:   "A password opens the account that it is for.",
 		Keywords: passwordWords,
 		Pattern:  passwordLabel + `(?:[ \t][^\s:|]{1,24}){0,6}[:：]?[*_]{0,3}[:：]?` + lone + passwordValue + loneEnd,
-		Filters:  []Filter{StrongWord, ManyKinds, NotAssigned},
+		Filters:  []Filter{DescribedStrong, NotAssigned},
 		Hits:     each(with("Password for Kibana:\n\n    ", "\n"), with("## Root password\n\n", "\n"), with("**Passwort:**\n```\n", "\n```\n")),
 		Misses:   each(plain("## Password\n\nconfigure-the-server-2\n"), plain("Password:\n\n- see\n")),
 	},
@@ -35,7 +35,7 @@ var placeGuesses = []Rule{
 		Keywords: append([]string{"pw", "pass "}, passwordWords...),
 		Pattern: `(?:` + passwordLabel + `|(?i:pw|pass ))(?:[ \t]?[^\n?]{1,80})?\?[ \t]{0,3}\r?\n[ \t>]{0,4}(?:[*\[<(]{0,3}[^\n:>]{1,24}(?::\d\d)?[\]*>)]{0,3}[^\n:>]{0,20}[:>]\*{0,2} )?` +
 			`(?i:(?:it'?s|it is|try|use|sure,?|that'?s|still|yes,?) ){0,2}[\x60"']?` + passwordValue,
-		Filters: []Filter{StrongWord, ManyKinds},
+		Filters: []Filter{DescribedStrong},
 		Hits:    each(with("<ada> what's the pw for staging?\n<bill> it's ", "\n"), with("ada: what is the wifi password again?\nbill: ", "\n"), with("[10:14] Ada: pass for the jump host?\n[10:15] Bill: ", "")),
 		Misses:  each(plain("ada: what's the password?\nbill: it's in 1Password\n"), plain("ada: pw?\nbill: ask Carol\n")),
 	},
