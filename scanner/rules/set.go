@@ -30,6 +30,8 @@ func Ours() []Rule {
 		vague(flagGuesses),
 		vague(placeGuesses),
 		vague(tokenPlaces),
+		vague(describedGuesses),
+		vague(nestedGuesses),
 		warnings,
 	)
 }
