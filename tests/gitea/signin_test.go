@@ -95,7 +95,7 @@ func TestForgeAsUpstream(t *testing.T) {
 	old := *who.Token
 	old.Expiry = old.Expiry.AddDate(-1, 0, 0)
 	fresh, err := p.Renew(t.Context(), &old)
-	if err != nil || fresh.AccessToken == old.AccessToken {
+	if err != nil || !fresh.Valid() { // two of one second are alike, but for how long they live by our count
 		t.Errorf("renewing: %v", err)
 	}
 }
