@@ -55,7 +55,7 @@ tools:
 
 .PHONY: unit
 unit: $(SKIPCHECK) ## every test, full counts, no race detector
-	$(call gotest,-timeout 10m $$(go list ./... | grep -Ev '/(sync/simtest|tests)$$'))
+	$(call gotest,-timeout 10m $$(go list ./... | grep -Ev '/(sync/simtest|tests|tests/gitea)$$'))
 	$(call gotest,-timeout 15m -parallel 4 ./tests) # alone: some of it is timed; most of it waits
 	$(call gotest,-timeout 10m ./sync/simtest -args -seeds $(TEST_SEEDS))
 
@@ -128,6 +128,13 @@ teeth: ## plants every mistake of internal/planted; the suites have to catch it
 .PHONY: soak
 soak: ## SEEDS histories of the simulation; FIRST= begins elsewhere
 	go test -count=1 -timeout 0 -v -run 'TestHistories|TestSameSeed' ./sync/simtest -args -soak -seeds $(SEEDS) -first $(or $(FIRST),0)
+
+.PHONY: gitea
+gitea: .cache/gitea/gitea $(SKIPCHECK) ## sign in with a real forge, built once from the module proxy; needs a C compiler
+	TEAMMEMD_GITEA=$(CURDIR)/.cache/gitea $(call gotest,-timeout 10m ./tests/gitea)
+
+.cache/gitea/gitea: tests/gitea/build.sh
+	tests/gitea/build.sh $(CURDIR)/.cache/gitea
 
 .PHONY: vuln
 vuln: ## known vulnerabilities in what we call

@@ -49,6 +49,8 @@ type Options struct {
 	// Log gets one line when the feed loses and finds its connection. Default:
 	// discarded.
 	Log *slog.Logger
+	// Meter is told of commits and of heads that were asked for; nil for nobody.
+	Meter store.Meter
 }
 
 // Store is a [store.Backend] on PostgreSQL.
@@ -57,6 +59,7 @@ type Store struct {
 	serve    bool
 	patience time.Duration
 	log      *slog.Logger
+	meter    store.Meter
 	name     string // random: it tells own notifications from others'
 
 	heads headCache
@@ -99,6 +102,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.meter = o.Meter; s.meter == nil {
+		s.meter = store.Unmetered{}
 	}
 	s.feed.bell = make(chan struct{}, 1)
 	if o.Serve {
