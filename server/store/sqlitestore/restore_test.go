@@ -335,8 +335,18 @@ func TestRestoreKeepsSignInsAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "teammemd.db"), strings.Repeat("garbage ", 1000))
+	none := map[string]bool{"ada": false, "ben": false, "cy": false, "dee": false}
 	_, s = restored(t, dir, backup)
-	wantSignIns(t, s, "ada ben cy", map[string]bool{"ada": false, "ben": false, "cy": false, "dee": false})
+	wantSignIns(t, s, "ada ben cy", none)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rawDatabase(t, dir, "ALTER TABLE users RENAME TO people")
+	done, s := restored(t, dir, backup)
+	wantSignIns(t, s, "ada ben cy", none)
+	if done.Unread == nil {
+		t.Error("nothing is said of what could not be read")
+	}
 }
 
 // A key that was written after the backup's own retirement stays.
