@@ -64,7 +64,7 @@ var aroundGuesses = []Rule{
 		Misses: each(plain("AppKey for the sensors: see the sheet"), plain("AppKey: 00000000000000000000000000000000")),
 	},
 	{
-		ID: "tm-keystore-password", Tier: Block3, Title: "Strong password of a keystore",
+		ID: "tm-gradle-password", Tier: Block3, Title: "Strong password of a keystore",
 		Reason:   "The password of a keystore opens the keys that sign releases.",
 		Keywords: []string{"storepassword", "keypassword"},
 		Pattern:  `(?i:storepassword|keypassword)(?: |\()["']([^\s"'<>]{8,80})["']`,
