@@ -68,7 +68,7 @@ var describedGuesses = []Rule{
 		Keywords: tokenWords,
 		Pattern:  tokenWord + `["'\x60*_)]{0,3}[^\n]` + rest + verb + marks + `([A-Za-z0-9_+/=-]{16}[A-Za-z0-9_+/=.~-]{0,496})`,
 		Filters:  []Filter{OneSentence, DescribedRandom, NotDigest, NotHexDigest, NotForeignPublic, NotPublicKey},
-		Hits:     each(holding("Der API-Schlüssel der Spedition ist ", "."), holding("Ключ API партнёра: ", ""), holding("La clé API du transporteur est `", "`")),
+		Hits:     each(holding("Der API-Schlüssel der Spedition ist ", "."), holding("Ключ API партнёра: ", ""), holding("La clé API du service est `", "`")),
 		Misses:   each(holding("Der öffentliche Schlüssel des Servers ist ", ""), plain("Der Schlüssel der Tabelle ist eine-Nummer-aus-12-Ziffern")),
 	},
 	{
