@@ -57,6 +57,7 @@ type redacting struct {
 	yes       bool
 
 	root    config.Root
+	key     api.Key
 	request api.RedactRequest
 }
 
@@ -70,6 +71,11 @@ func (a *app) redact(ctx context.Context, r *redacting) error {
 	}
 	if err := r.prepare(a, m); err != nil {
 		return err
+	}
+	if r.request.Value == "" {
+		if err := askable(ctx, r.key); err != nil {
+			return err
+		}
 	}
 	client, err := m.dial(r.root)
 	if err != nil {
@@ -112,7 +118,7 @@ func (r *redacting) prepare(a *app, m machine) (err error) {
 		return withHint(fmt.Errorf("%w: redact takes KEY@VERSION", api.ErrUsage), "see 'teammemd history KEY' for the versions")
 	}
 	root, key, err := m.keyOf(file)
-	r.root, r.request.Key = root, key.String()
+	r.root, r.key, r.request.Key = root, key, key.String()
 	return err
 }
 

@@ -21,6 +21,7 @@ func TestStrongKnowsCoinedPasswords(t *testing.T) {
 func TestComparisonIsNoPassword(t *testing.T) {
 	for value, want := range map[string]bool{
 		"qKTW-y8A51" + "ij==Zw": true, "user.Name==expected_Value1": false, "K7x2vQ9w" + "Lm4Tz8Rb1c==": true, "dGVzdA==": false,
+		"==K7x2vQ9w" + "Lm4T!z": false, "userName==" + "K7x2vQ9wLm4T!z": false, "K7x2vQ9w" + "L!==": false,
 	} {
 		if got := rules.StrongWord.Keep(rules.Match{Text: value, SecretEnd: len(value), End: len(value)}); got != want {
 			t.Errorf("%q is a strong word: %t, want %t", value, got, want)

@@ -7,7 +7,7 @@ const (
 	// rest is the rest of the line, and a second line of the same paragraph.
 	rest = `[^\n]{0,80}?(?:\r?\n[ \t>]{0,6}[^\n]{1,60}?)?`
 	// verb is what leads to the value.
-	verb = `(?:\s(?:is|was|are|has been|had been|will be|becomes|became|reads|remains|ist|lautet|est|es|é|è|és|är|er|on|jest|brzmi|to|je|este|là|adalah|είναι|е)(?:[ \t]{1,2}|[ \t]?\r?\n[ \t>]{0,6})(?:(?:now|still|currently|set to|nun|jetzt|derzeit|ahora|maintenant)[ \t])?|[:：][ \t]{1,3}|[ \t](?:[=—–→]|->)[ \t]|[はが是为為은는][ \t]?|คือ[ \t]?)`
+	verb = `(?:\s(?:is|was|are|has been|had been|will be|becomes|became|reads|remains|ist|lautet|est|es|é|è|és|är|er|on|jest|brzmi|to|je|este|là|adalah|είναι|е|staat op|staat nu op)(?:[ \t]{1,2}|[ \t]?\r?\n[ \t>]{0,6})(?:(?:now|still|currently|set to|nun|jetzt|derzeit|ahora|maintenant)[ \t])?|[:：][ \t]{1,3}|[ \t](?:[=—–→]|->)[ \t]|[はが是为為은는][ \t]?|คือ[ \t]?)`
 	// marks opens a value.
 	marks = "[\"'\\x60*_(“„‘«「]{0,4}"
 )
@@ -68,7 +68,7 @@ var describedGuesses = []Rule{
 		Keywords: tokenWords,
 		Pattern:  tokenWord + `["'\x60*_)]{0,3}[^\n]` + rest + verb + marks + `([A-Za-z0-9_+/=-]{16}[A-Za-z0-9_+/=.~-]{0,496})`,
 		Filters:  []Filter{OneSentence, DescribedRandom, NotDigest, NotHexDigest, NotForeignPublic, NotPublicKey},
-		Hits:     each(holding("Der API-Schlüssel der Spedition ist ", "."), holding("Ключ API партнёра: ", ""), holding("La clé API du partenaire est `", "`")),
+		Hits:     each(holding("Der API-Schlüssel der Spedition ist ", "."), holding("Ключ API партнёра: ", ""), holding("La clé API du service est `", "`")),
 		Misses:   each(holding("Der öffentliche Schlüssel des Servers ist ", ""), plain("Der Schlüssel der Tabelle ist eine-Nummer-aus-12-Ziffern")),
 	},
 	{

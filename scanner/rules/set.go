@@ -32,6 +32,7 @@ func Ours() []Rule {
 		vague(tokenPlaces),
 		vague(describedGuesses),
 		vague(nestedGuesses),
+		vague(aroundGuesses),
 		warnings,
 	)
 }

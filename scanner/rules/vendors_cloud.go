@@ -3,6 +3,12 @@ package rules
 // vendorsCloud are the clouds and the places where software is run.
 var vendorsCloud = []Rule{
 	token(Rule{
+		ID: "tm-adafruit-io-key", Title: "Adafruit IO key",
+		Reason:   "An Adafruit IO key that reads and commands the devices of an account.",
+		Keywords: []string{"aio_"},
+		Pattern:  `aio_[A-Za-z0-9]{28}`, Filters: []Filter{mixed},
+	}, text("ai"+"o_"), blend(28)),
+	token(Rule{
 		ID: "tm-alibaba-access-key-id", Title: "Alibaba Cloud access key ID",
 		Reason:   "An Alibaba Cloud access key ID, half of a pair that opens a cloud account.",
 		Keywords: []string{"ltai"},
