@@ -50,6 +50,7 @@ const (
 	PathScanMarks  = "/api/v1/scan-marks"
 	PathWhoAmI     = "/api/v1/whoami"
 	PathVersion    = "/version"
+	PathOpenAPI    = "/openapi.json"
 	// PathSignInMetadata names those below that clients of the authorization server
 	// need.
 	PathSignInMetadata = "/.well-known/oauth-authorization-server"

@@ -87,6 +87,7 @@ var matrixRows = []matrixRow{
 	// Public routes answer everyone alike.
 	{name: "join without a code", method: "POST", path: api.PathJoin, own: byRole{400, 400, 400, 400}},
 	{name: "version", method: "GET", path: api.PathVersion, own: byRole{200, 200, 200, 200}},
+	{name: "description", method: "GET", path: api.PathOpenAPI, own: byRole{200, 200, 200, 200}},
 	{name: "live", method: "GET", path: api.PathLive, own: byRole{200, 200, 200, 200}},
 	{name: "ready", method: "GET", path: api.PathReady, own: byRole{200, 200, 200, 200}},
 	{name: "unsigned message", method: "POST", path: api.PathWebhookGitHub, own: byRole{403, 403, 403, 403}},

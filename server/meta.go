@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/openapi"
 )
 
 // Features are what this server offers beyond the base protocol, as
@@ -28,6 +29,16 @@ func (c *call) version() error {
 		features = slices.Sorted(slices.Values(append(slices.Clone(features), FeatureSignIn)))
 	}
 	return c.sendJSON(http.StatusOK, api.ServerVersion{Name: "teammemd", Version: c.o.Version, Protocol: 1, Features: features})
+}
+
+// openAPI answers with the description of the interface.
+func (c *call) openAPI() error {
+	text, err := openapi.Document(c.o.Version)
+	if err != nil {
+		return err
+	}
+	c.sendBytes(http.StatusOK, text)
+	return nil
 }
 
 // health is the answer of the probes.

@@ -42,6 +42,7 @@ func (s *Server) table() map[string]route {
 		api.PathWhoAmI:    {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
 		api.PathJoin:      {public: true, methods: methods{http.MethodPost: (*call).join}},
 		api.PathVersion:   {public: true, methods: methods{http.MethodGet: (*call).version}},
+		api.PathOpenAPI:   {public: true, methods: methods{http.MethodGet: (*call).openAPI}},
 		api.PathLive:      {public: true, methods: methods{http.MethodGet: (*call).live}},
 		api.PathReady:     {public: true, methods: methods{http.MethodGet: (*call).ready}},
 
