@@ -50,6 +50,7 @@ func (a *app) login(ctx context.Context, args []string, device string, noWait bo
 	if err != nil {
 		return err
 	}
+	earlier := m.keeper.RefreshToken(server)
 	pending, done, err := a.pendingLogin(ctx, m, s, before, device)
 	if err != nil {
 		return err
@@ -62,7 +63,9 @@ func (a *app) login(ctx context.Context, args []string, device string, noWait bo
 			return err
 		}
 	}
-	a.endEarlier(ctx, s, before)
+	if earlier != "" {
+		_ = s.Revoke(ctx, earlier) // it is no harm if that fails: nobody has its tokens any more
+	}
 	return a.signedIn(ctx, m, server, before)
 }
 
@@ -70,18 +73,18 @@ func (a *app) login(ctx context.Context, args []string, device string, noWait bo
 // that it was approved meanwhile.
 func (a *app) pendingLogin(ctx context.Context, m machine, s *signin.Server, before config.Kept, device string) (p config.Pending, done bool, err error) {
 	if before.Pending != nil {
-		done, err := m.keeper.Resume(ctx, s.URL())
-		if done {
+		// Why it is not done shows when it is waited for.
+		if done, err := m.keeper.Resume(ctx, s.URL()); done {
 			return p, true, err
 		}
-		kept, keptErr := m.keeper.Kept(s.URL())
-		if keptErr != nil {
-			return p, false, keptErr
+		kept, err := m.keeper.Kept(s.URL())
+		if err != nil {
+			return p, false, err
 		}
 		if kept.Pending != nil {
 			return *kept.Pending, false, nil
 		}
-		a.sayf("teammemd: %v; here is another code\n", errors.Unwrap(err))
+		a.sayf("teammemd: the earlier code was denied or expired; here is another\n")
 	}
 	if err := s.Offers(ctx); err != nil {
 		if errors.Is(err, api.ErrUsage) {
@@ -132,21 +135,13 @@ func (a *app) approved(ctx context.Context, m machine, s *signin.Server, p confi
 		openBrowser(address)
 	}
 	secrets, err := s.Wait(ctx, p)
-	if ctx.Err() != nil {
+	if err != nil && !errors.Is(err, api.ErrSignedOut) { // interrupted, or offline
 		return errors.Join(err, m.keeper.Await(p))
 	}
 	if err != nil {
 		return err
 	}
 	return m.keeper.Accept(s.URL(), secrets)
-}
-
-// endEarlier ends the sign-in that a new one took the place of. It is no harm if
-// that fails: nobody has its tokens any more.
-func (a *app) endEarlier(ctx context.Context, s *signin.Server, before config.Kept) {
-	if l := before.SignIn; l != nil && l.Refresh != "" {
-		_ = s.Revoke(ctx, l.Refresh)
-	}
 }
 
 // signedIn says who signed in.

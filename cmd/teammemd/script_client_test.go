@@ -40,6 +40,7 @@ import (
 //	answer approve|deny FILE MAINTAINER
 //	                              answer in a browser the sign-in whose code FILE shows, as a
 //	                              person with a join code of the token in the file MAINTAINER
+//	revoke FILE                   end the sign-ins of a credentials file at the server
 //	damage PATTERN                cut the one file that matches in half
 func withClientCommands(cmds map[string]scriptCommand) map[string]scriptCommand {
 	maps.Copy(cmds, map[string]scriptCommand{
@@ -59,6 +60,7 @@ func withClientCommands(cmds map[string]scriptCommand) map[string]scriptCommand 
 		"mode":     scriptMode,
 		"damage":   scriptDamage,
 		"answer":   scriptAnswer,
+		"revoke":   scriptRevoke,
 	})
 	return cmds
 }

@@ -49,3 +49,22 @@ func scriptAnswer(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 }
+
+// scriptRevoke ends the sign-ins of a credentials file at the server.
+func scriptRevoke(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1, "revoke FILE")
+	var file struct {
+		SignIns []struct {
+			Refresh string `json:"refresh_token"`
+		} `json:"sign_ins"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &file))
+	for _, one := range file.SignIns {
+		resp, err := http.PostForm(serverOf(ts).url+api.PathRevoke, url.Values{"client_id": {api.ClientCLI}, "token": {one.Refresh}})
+		ts.Check(err)
+		ts.Check(resp.Body.Close())
+		if resp.StatusCode != http.StatusOK {
+			ts.Fatalf("status %d", resp.StatusCode)
+		}
+	}
+}

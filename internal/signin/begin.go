@@ -90,6 +90,20 @@ func (k *Keeper) Accept(server string, s config.Secrets) error {
 	})
 }
 
+// RefreshToken returns the stored refresh token of a server, "" where there is
+// none that can be read.
+func (k *Keeper) RefreshToken(server string) string {
+	kept, err := k.Kept(server)
+	if err != nil || kept.SignIn == nil {
+		return ""
+	}
+	secrets, err := k.secrets(server, kept.SignIn, false)
+	if err != nil {
+		return ""
+	}
+	return secrets.Refresh
+}
+
 // Forgotten is what Forget forgot.
 type Forgotten struct {
 	SignIn bool // a sign-in, or one that was pending

@@ -18,7 +18,7 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-var renewals = flag.Int("renewals", 500, "rounds of two processes that renew one sign-in at once")
+var renewals = flag.Int("renewals", 200, "rounds of two processes that renew one sign-in at once")
 
 // The environment that makes this binary a process of the race.
 const (
