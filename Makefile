@@ -57,7 +57,7 @@ tools:
 
 .PHONY: unit
 unit: $(SKIPCHECK) ## every test, full counts, no race detector
-	$(call gotest,-timeout 10m $$(go list ./... | grep -Ev '/(sync/simtest|tests)$$'))
+	$(call gotest,-timeout 10m $$(go list ./... | grep -Ev '/(sync/simtest|tests|tests/gitea)$$'))
 	$(call gotest,-timeout 15m -parallel 4 ./tests) # alone: some of it is timed; most of it waits
 	$(call gotest,-timeout 10m ./sync/simtest -args -seeds $(TEST_SEEDS))
 
@@ -113,6 +113,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./sync -run '^TestPlan' -args -steps $(PROOF_STEPS)); \
 		$(call figures,-timeout 0 ./sync/simtest -args -seeds $(PROOF_SEEDS)); \
 		$(call figures,-timeout 0 ./tests -run '^TestSoak$$' -args -histories $(PROOF_HISTORIES)); \
+		$(call figures,-timeout 0 ./server/store/sqlitestore -run '^TestKilledWhileWriting$$' -args -kills 100); \
 		$(call figures,-timeout 0 -run '^TestF[0-9]' $$(go list ./... | grep -v '/tests$$')); \
 		$(call figures,-timeout 0 ./tests -run '^TestFailover$$' -args -failovers $(FAILOVERS)); \
 		$(call figures,-timeout 0 ./internal/signin -run '^TestProcessesRenewAtOnce$$' -args -renewals $(PROOF_RENEWALS)); \
@@ -130,6 +131,13 @@ teeth: ## plants every mistake of internal/planted; the suites have to catch it
 .PHONY: soak
 soak: ## SEEDS histories of the simulation; FIRST= begins elsewhere
 	go test -count=1 -timeout 0 -v -run 'TestHistories|TestSameSeed' ./sync/simtest -args -soak -seeds $(SEEDS) -first $(or $(FIRST),0)
+
+.PHONY: gitea
+gitea: .cache/gitea/gitea $(SKIPCHECK) ## sign in with a real forge, built once from the module proxy; needs a C compiler
+	TEAMMEMD_GITEA=$(CURDIR)/.cache/gitea $(call gotest,-timeout 10m ./tests/gitea)
+
+.cache/gitea/gitea: tests/gitea/build.sh
+	tests/gitea/build.sh $(CURDIR)/.cache/gitea
 
 .PHONY: vuln
 vuln: ## known vulnerabilities in what we call

@@ -42,6 +42,7 @@ const (
 	PathHistory    = "/api/v1/history"
 	PathContent    = "/api/v1/content"
 	PathRestore    = "/api/v1/restore"
+	PathRedact     = "/api/v1/redact"
 	PathSearch     = "/api/v1/search"
 	PathJoin       = "/api/v1/join"
 	PathJoinCodes  = "/api/v1/join-codes"
@@ -65,7 +66,8 @@ const (
 
 	PathLive  = "/livez"
 	PathReady = "/readyz"
-	// What a forge sends by itself; the last segment is its kind.
+	// PathWebhookGitHub and the two after it are where a forge sends by itself; the
+	// last segment is its kind.
 	PathWebhookGitHub = "/api/v1/webhooks/github"
 	PathWebhookGitLab = "/api/v1/webhooks/gitlab"
 	PathWebhookGitea  = "/api/v1/webhooks/gitea"

@@ -17,5 +17,6 @@ const (
 	HeldPrivateType       Reason = "private-type"
 	HeldForgottenOnServer Reason = "forgotten-on-server"
 	HeldRefusedByServer   Reason = "refused-by-server"
+	HeldRedacted          Reason = "redacted"
 	HeldUnstable          Reason = "unstable"
 )

@@ -21,7 +21,7 @@ func TestCanaryFindsEveryFamily(t *testing.T) {
 
 func TestRuleSetNamesWhatIsLoaded(t *testing.T) {
 	first := scanner.New(scanner.Options{}).RuleSet()
-	if !regexp.MustCompile(`^2-[0-9a-f]{12}$`).MatchString(first) {
+	if !regexp.MustCompile(`^3-[0-9a-f]{12}$`).MatchString(first) {
 		t.Errorf("RuleSet() = %q", first)
 	}
 	second, err := scanner.LoadedVersion()

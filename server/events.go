@@ -177,7 +177,7 @@ func (s *stream) follow(sub *core.Subscription) error {
 		moved, look = nil, true
 		select {
 		case <-sub.Ready():
-			moved = sub.Take()
+			moved, look = sub.Take(), false
 		case <-beat.C:
 			s.buf.WriteString(":\n\n")
 			look = false

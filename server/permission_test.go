@@ -64,6 +64,19 @@ func TestShrunkPermission(t *testing.T) {
 	wantStatus(t, "writing", c.do(request{method: http.MethodPut, path: memory("acme/api"), body: `{"entries":{"k":"3"}}`, token: ada}), 403, "forbidden")
 }
 
+// settle returns when the server has noticed the sign-ins before: what happens to
+// open requests from then on has another cause.
+func (c *town) settle() {
+	c.t.Helper()
+	for {
+		select {
+		case <-c.auth.Changed():
+		case <-time.After(time.Second): // more than one interval of its polls
+			return
+		}
+	}
+}
+
 // Streams and long polls that are open when a permission goes end, by a webhook
 // at once; nothing that happens after it reaches them.
 func TestOpenRequestsEnd(t *testing.T) {
@@ -82,6 +95,7 @@ func TestOpenRequestsEnd(t *testing.T) {
 			c := newTown(t, "", options{})
 			id := c.repo("acme/api", map[string]string{"ada": "push", "bob": "push"})
 			ada, bob := c.signIn("ada"), c.signIn("bob")
+			c.settle()
 			stream, kept := c.listen(t, ada, "acme/api"), c.listen(t, bob, "acme/api")
 			stream.notice()
 			kept.notice()
@@ -259,4 +273,26 @@ func TestForgeRefusesToken(t *testing.T) {
 	ada := c.signIn("ada")
 	c.hub.Refuse(c.hub.Person("ada"))
 	wantStatus(t, "reading", c.do(request{path: memory("acme/api"), token: ada}), 401, "signed_out")
+}
+
+// Who listens to a repo under its old name hears of what is written after it was
+// renamed, though nobody told this server by a webhook.
+func TestStreamFollowsRename(t *testing.T) {
+	c := newTown(t, "", options{})
+	c.repo("acme/old", map[string]string{"ada": "push"})
+	ada, service := c.signIn("ada"), c.token("acme/*", api.Reader)
+	wantStatus(t, "before", c.do(request{path: memory("acme/old"), token: ada}), 200, "")
+	c.settle()
+	stream := c.listen(t, service, "acme/old")
+	stream.notice()
+	c.hub.Rename("acme/old", "acme/new")
+	c.hub.Forgot()
+	c.put(ada, "acme/new", entries{"k": "2"}) // the first that the server hears of it
+	if rest := strings.Join(stream.rest(), "\n"); !strings.Contains(rest, "access ended") {
+		t.Errorf("the stream ended with %q", rest)
+	}
+	again := c.listen(t, service, "acme/old")
+	if _, n := again.notice(); n.Version != 2 || n.Repo != repoOf(t, "acme/old") {
+		t.Errorf("after it connected again: %+v", n)
+	}
 }

@@ -32,8 +32,10 @@ func (unmetered) Streams(int)                                       {}
 // taken over: it would be text of the client in the log.
 func newRequestID() string {
 	var raw [8]byte
+	var text [16]byte
 	binary.BigEndian.PutUint64(raw[:], rand.Uint64())
-	return hex.EncodeToString(raw[:])
+	hex.Encode(text[:], raw[:])
+	return string(text[:])
 }
 
 // record counts and logs a request that ended.

@@ -59,7 +59,9 @@ type Core struct {
 	missing map[api.Key]time.Time
 	empty   map[api.Key]emptySince
 	refused map[api.Key]verdict
-	rules   string // what the guard judges by, as far as it is known
+	// redacted are the contents that the team took away and that were purged here.
+	redacted map[api.Checksum]bool
+	rules    string // what the guard judges by, as far as it is known
 	// judged are the texts, equal on both sides, that were found clean by rules
 	// while memory tells of other rules.
 	judged map[api.Key]api.Checksum

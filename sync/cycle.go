@@ -97,6 +97,8 @@ func (c *Core) answer(now time.Time, event Event) (effect Effect, answered bool)
 		return c.onScanned(now, e), true
 	case Viewed:
 		return c.onViewed(now, e), true
+	case Purged:
+		return c.onPurged(now, e), true
 	case Inspected:
 		return c.onInspected(now, e), true
 	case Sent:
@@ -164,18 +166,27 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 		return c.end(now, err)
 	}
 	view = c.complete(view)
-	back := c.wentBack(view)
-	if back && !c.mayResolve(view) {
+	switch {
+	case !c.wentBack(view):
+		c.resolution = "" // a word counts for the change that it was about, not for a later one
+	case !c.mayResolve(view):
 		c.view = nil
 		return c.end(now, api.ErrServerChanged)
 	}
 	c.cycle.moved = c.view == nil || view.Version != c.view.Version
 	c.view = view
 	c.ruled(e.Rules)
-	if back {
+	if effect := c.purge(); effect != nil {
+		return effect
+	}
+	return c.viewed(now)
+}
+
+// viewed goes on once the view is taken in.
+func (c *Core) viewed(now time.Time) Effect {
+	if c.wentBack(c.view) {
 		return c.resolve() // it is planned once that is recorded
 	}
-	c.resolution = "" // a word counts for the change that it was about, not for a later one
 	c.planAll(now)
 	return c.next(now)
 }

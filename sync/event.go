@@ -45,6 +45,8 @@ type (
 		Rules string
 		Err   error
 	}
+	// Purged answers [Purge].
+	Purged struct{ Err error }
 	// Inspected answers [Inspect], in the order of its keys.
 	Inspected struct {
 		Files []Inspection
@@ -105,6 +107,9 @@ type (
 	Scan struct{ How api.Reading }
 	// Look asks the server for its hashes view.
 	Look struct{ Known api.Checksum }
+	// Purge takes away what is kept of contents outside of the tree, and keeps
+	// them from being kept again.
+	Purge struct{ Sums []api.Checksum }
 	// Inspect loads files and lets the guard judge the very bytes that would
 	// be sent.
 	Inspect struct {
@@ -152,6 +157,7 @@ func (SetPaused) event() {}
 func (Resolved) event()  {}
 func (Scanned) event()   {}
 func (Viewed) event()    {}
+func (Purged) event()    {}
 func (Inspected) event() {}
 func (Sent) event()      {}
 func (Received) event()  {}
@@ -160,6 +166,7 @@ func (Committed) event() {}
 
 func (Scan) effect()    {}
 func (Look) effect()    {}
+func (Purge) effect()   {}
 func (Inspect) effect() {}
 func (Send) effect()    {}
 func (Receive) effect() {}

@@ -217,6 +217,8 @@ func (s *state) Commit(_ context.Context, r api.Record) error {
 	return nil
 }
 
+func (s *state) Purge(context.Context, []api.Checksum) error { return nil }
+
 func (s *state) Save(_ context.Context, c api.SavedCopy) (string, error) {
 	s.keep(c)
 	return c.Sum.Hex()[:8], nil

@@ -27,6 +27,8 @@ func (e *Engine) perform(ctx context.Context, effect Effect) Event {
 			answer.Rules = e.opts.Guard.Rules()
 		}
 		return answer
+	case Purge:
+		return Purged{e.opts.State.Purge(ctx, f.Sums)}
 	case Inspect:
 		return e.inspect(ctx, f)
 	case Send:

@@ -18,6 +18,9 @@ type Facts struct {
 	// Tomb is the version at which the server retired the key, 0 for not.
 	Tomb uint64
 	Base api.Base
+	// Redacted says that the team took the local content away for good: it may go
+	// without a copy, and must not be sent.
+	Redacted bool
 }
 
 // Action is what a cycle does about one key.
@@ -45,6 +48,9 @@ const (
 	HoldForgotten
 	// HoldBad keeps away a content of the server in which a secret was found.
 	HoldBad
+	// HoldRedacted keeps a redacted text for which there is no other to put in its
+	// place.
+	HoldRedacted
 	// Forget drops the base of a key that neither side has.
 	Forget
 )
@@ -75,7 +81,7 @@ func planRetired(f Facts) Action {
 		return Nothing
 	case f.Local.IsZero():
 		return MarkBuried
-	case f.knows(f.Local):
+	case f.knows(f.Local), f.Redacted:
 		return Bury
 	default:
 		return HoldForgotten
@@ -88,6 +94,8 @@ func planAbsent(f Facts) Action {
 	switch {
 	case planted.In(planted.AbsenceDeletes) && f.knows(f.Local):
 		return Bury
+	case f.Redacted:
+		return HoldRedacted
 	case !f.Local.IsZero():
 		return Push
 	case !isBlank(f.Base):
@@ -105,10 +113,13 @@ func planLive(f Facts) Action {
 		return Nothing
 	case f.Local == f.Remote:
 		return Agree
-	case f.Remote == f.Base.Bad && (f.Local.IsZero() || f.Remote != base):
+	case f.Remote == f.Base.Bad && (f.Local.IsZero() || f.Remote != base || f.Redacted):
 		// An edit of a text that both sides had is no reason to hold: it may be
 		// what takes the secret out.
 		return HoldBad
+	case f.Redacted:
+		// Whatever was agreed: nothing of it is to be kept.
+		return Pull
 	case f.Local.IsZero() && base == f.Remote:
 		return Restore
 	case f.Local.IsZero():

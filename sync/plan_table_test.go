@@ -47,6 +47,22 @@ var table = []struct {
 		"new from the server, deleted here and changed there, or revived",
 		clean(func(f teamsync.Facts) bool { return !here(f) && f.Remote != f.Base.Sum }), teamsync.Pull,
 	},
+	{
+		"the text here was redacted", func(f teamsync.Facts) bool {
+			return gone(f) && isLive(f) && f.Local != f.Remote && f.Base.Bad != f.Remote
+		},
+		teamsync.Pull,
+	},
+	{
+		"the text here was redacted, and the server's holds a secret",
+		func(f teamsync.Facts) bool {
+			return gone(f) && isLive(f) && f.Local != f.Remote && f.Base.Bad == f.Remote
+		}, teamsync.HoldBad,
+	},
+	{"redacted, and on the server all the same", func(f teamsync.Facts) bool { return gone(f) && f.Local == f.Remote && f.Base.Sum == f.Remote }, teamsync.Nothing},
+	{"redacted, on the server, and new here", func(f teamsync.Facts) bool { return gone(f) && f.Local == f.Remote && f.Base.Sum != f.Remote }, teamsync.Agree},
+	{"redacted, with nothing in its place", func(f teamsync.Facts) bool { return gone(f) && absent(f) }, teamsync.HoldRedacted},
+	{"redacted and retired", func(f teamsync.Facts) bool { return gone(f) && f.Tomb != 0 }, teamsync.Bury},
 	{"new here, or lost there", free(func(f teamsync.Facts) bool { return absent(f) && here(f) }), teamsync.Push},
 	{"gone", free(func(f teamsync.Facts) bool { return absent(f) && !here(f) && remembers(f.Base) }), teamsync.Forget},
 	{"never there", free(func(f teamsync.Facts) bool { return absent(f) && !here(f) && !remembers(f.Base) }), teamsync.Nothing},
@@ -57,7 +73,7 @@ var table = []struct {
 }
 
 func free(when func(teamsync.Facts) bool) func(teamsync.Facts) bool {
-	return func(f teamsync.Facts) bool { return !f.Held && when(f) }
+	return func(f teamsync.Facts) bool { return !f.Held && !f.Redacted && when(f) }
 }
 
 // clean is a live content of the server that may be used, and is not here.
@@ -66,6 +82,9 @@ func clean(when func(teamsync.Facts) bool) func(teamsync.Facts) bool {
 		return isLive(f) && f.Local != f.Remote && f.Base.Bad != f.Remote && when(f)
 	})
 }
+
+// gone is a text here that the team took away for good.
+func gone(f teamsync.Facts) bool { return !f.Held && f.Redacted }
 
 func here(f teamsync.Facts) bool   { return f.Local != none }
 func isLive(f teamsync.Facts) bool { return f.Remote != none && f.Tomb == 0 }
@@ -126,6 +145,9 @@ func everyState(visit func(teamsync.Facts)) {
 								}
 								f := teamsync.Facts{Local: local, Remote: remote, Tomb: tomb, Base: api.Base{Sum: sum, Tomb: buried, Ring: ring, Bad: bad}}
 								visit(f)
+								if f.Redacted = here(f); f.Redacted {
+									visit(f)
+								}
 								f.Held = true
 								visit(f)
 							}

@@ -29,6 +29,7 @@ type walk struct {
 	history, saved []api.Checksum
 	written        []api.Checksum // by the person here, not replaced by them
 	bad            []api.Checksum // texts in which there is a secret
+	redacted       []api.Checksum
 }
 
 func (w *walk) text() (sum api.Checksum) {
@@ -64,12 +65,14 @@ func (w *walk) happens() {
 			w.remote, w.tomb = none, w.version
 		}
 	case draw < 93:
-		if w.tomb != 0 {
+		if w.tomb != 0 && len(w.history) > 0 {
 			w.accept(w.history[w.r.IntN(len(w.history))])
 		}
 	case draw < 96: // the server loses the key
 		w.version++
 		w.remote = none
+	case draw < 98 && len(w.history) > 0:
+		w.redact(w.history[w.r.IntN(len(w.history))])
 	}
 }
 
@@ -79,6 +82,20 @@ func (w *walk) replace(with api.Checksum) {
 	w.local, w.held = with, w.held && with != none
 }
 
+// redact takes a content away for good; what is current is replaced or retired.
+func (w *walk) redact(sum api.Checksum) {
+	w.redacted = append(w.redacted, sum)
+	w.history = slices.DeleteFunc(w.history, func(s api.Checksum) bool { return s == sum })
+	switch {
+	case w.remote != sum:
+	case w.r.IntN(2) == 0:
+		w.accept(w.text())
+	default:
+		w.version++
+		w.remote, w.tomb = none, w.version
+	}
+}
+
 func (w *walk) accept(sum api.Checksum) {
 	w.version++
 	w.remote, w.tomb = sum, 0
@@ -86,7 +103,7 @@ func (w *walk) accept(sum api.Checksum) {
 }
 
 func (w *walk) facts() teamsync.Facts {
-	return teamsync.Facts{Local: w.local, Held: w.held, Remote: w.remote, Tomb: w.tomb, Base: w.base}
+	return teamsync.Facts{Local: w.local, Held: w.held, Remote: w.remote, Tomb: w.tomb, Base: w.base, Redacted: slices.Contains(w.redacted, w.local)}
 }
 
 // act carries out a plan made for facts that may be old by now, as the core and
@@ -111,7 +128,7 @@ func (w *walk) act(f teamsync.Facts, action teamsync.Action, forgets bool) {
 		if w.local != f.Local {
 			return
 		}
-		w.saved = append(w.saved, w.local)
+		w.save(w.local)
 		w.local = none
 		base = api.Base{Tomb: f.Tomb, Ring: ring(base, none)}
 	case teamsync.MarkBuried:
@@ -138,13 +155,20 @@ func (w *walk) place(f teamsync.Facts, action teamsync.Action) api.Base {
 		return w.base // created without replacing
 	}
 	if action == teamsync.Displace {
-		w.saved = append(w.saved, f.Local)
+		w.save(f.Local)
 	}
 	if w.local != f.Local || w.local != w.base.Sum && !slices.Contains(w.base.Ring, w.local) {
-		w.saved = append(w.saved, w.local) // what the exchange brought out
+		w.save(w.local) // what the exchange brought out
 	}
 	w.local = w.remote
 	return agreed(w.base, w.remote)
+}
+
+// save keeps a copy, unless its content was taken away.
+func (w *walk) save(sum api.Checksum) {
+	if !slices.Contains(w.redacted, sum) {
+		w.saved = append(w.saved, sum)
+	}
 }
 
 func agreed(b api.Base, sum api.Checksum) api.Base { return api.Base{Sum: sum, Ring: ring(b, sum)} }
@@ -159,7 +183,7 @@ func ring(b api.Base, now api.Checksum) []api.Checksum {
 // lost returns a text of the person that is nowhere any more.
 func (w *walk) lost() (api.Checksum, bool) {
 	for _, sum := range w.written {
-		if sum != w.local && !slices.Contains(w.history, sum) && !slices.Contains(w.saved, sum) {
+		if sum != w.local && !slices.Contains(w.redacted, sum) && !slices.Contains(w.history, sum) && !slices.Contains(w.saved, sum) {
 			return sum, true
 		}
 	}
@@ -185,7 +209,7 @@ func (w *walk) settles() (path []teamsync.Action, ok bool) {
 
 func sameFacts(a, b teamsync.Facts) bool {
 	return a.Local == b.Local && a.Remote == b.Remote && a.Tomb == b.Tomb && a.Base.Sum == b.Base.Sum &&
-		a.Base.Tomb == b.Base.Tomb && a.Base.Bad == b.Base.Bad && len(a.Base.Ring) == len(b.Base.Ring)
+		a.Base.Tomb == b.Base.Tomb && a.Redacted == b.Redacted && a.Base.Bad == b.Base.Bad && len(a.Base.Ring) == len(b.Base.Ring)
 }
 
 // resting reports whether the client and the server are where they may stay.
@@ -195,6 +219,8 @@ func (w *walk) resting() bool {
 		return w.tomb != 0 && w.local != none
 	case teamsync.HoldBad:
 		return slices.Contains(w.bad, w.remote)
+	case teamsync.HoldRedacted:
+		return w.remote == none && slices.Contains(w.redacted, w.local)
 	case teamsync.Nothing:
 		return w.local == w.remote
 	}

@@ -49,11 +49,12 @@ func (c *Core) allKeys() []api.Key {
 func (c *Core) facts(key api.Key) Facts {
 	_, unfit := c.cycle.unfit[key]
 	return Facts{
-		Local:  c.cycle.local[key].Sum,
-		Held:   unfit,
-		Remote: c.view.Sums[key],
-		Tomb:   c.view.Tombs[key],
-		Base:   c.memory.Bases[key],
+		Local:    c.cycle.local[key].Sum,
+		Held:     unfit,
+		Remote:   c.view.Sums[key],
+		Tomb:     c.view.Tombs[key],
+		Base:     c.memory.Bases[key],
+		Redacted: c.redacted[c.cycle.local[key].Sum],
 	}
 }
 
@@ -106,6 +107,11 @@ func (c *Core) carry(now time.Time, key api.Key, f Facts, action Action) {
 		cy.held[key] = Held{
 			Key: key, Path: key.String(), Reason: api.HeldForgottenOnServer,
 			Detail: "the team retired this key, and this text is not one that the server has seen",
+		}
+	case HoldRedacted:
+		cy.held[key] = Held{
+			Key: key, Path: key.String(), Reason: api.HeldRedacted,
+			Detail: "the team took this text away for good, and has no other for the key",
 		}
 	case HoldBad:
 		cy.held[key] = c.badHold(key)

@@ -63,8 +63,13 @@ type State interface {
 	// Commit records changes, all or none.
 	Commit(ctx context.Context, change api.Record) error
 	// Save keeps a copy of text that is about to be displaced and returns its
-	// id; the same key and content again return the same id.
+	// id; the same key and content again return the same id. A content that was
+	// purged is not kept: the id is then "".
 	Save(ctx context.Context, saved api.SavedCopy) (id string, err error)
+	// Purge takes away every saved copy and every kept text with one of these
+	// contents, and remembers the sums: such contents are not kept again. Purging
+	// twice is a success.
+	Purge(ctx context.Context, sums []api.Checksum) error
 }
 
 // Texts keeps the texts of bases, so that two edits of one text can be merged.

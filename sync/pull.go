@@ -38,7 +38,7 @@ func (c *Core) nextBurial() Effect {
 	cy := c.cycle
 	install := Install{}
 	for _, key := range cy.bury {
-		install.Retirements = append(install.Retirements, Retirement{key, known(c.memory.Bases[key])})
+		install.Retirements = append(install.Retirements, Retirement{key, c.knownHere(key, c.memory.Bases[key])})
 	}
 	cy.bury, cy.install = nil, install
 	return install
@@ -147,7 +147,7 @@ func (c *Core) arrived(now time.Time, entry Arrival, install *Install) {
 	action := Plan(f)
 	placement := api.Placement{
 		Key: key, Content: entry.Content, Sum: entry.Sum, Modified: entry.Modified,
-		Expect: f.Local, Known: known(f.Base, entry.Sum),
+		Expect: f.Local, Known: c.knownHere(key, f.Base, entry.Sum),
 	}
 	switch action {
 	case Pull, Restore:

@@ -75,6 +75,7 @@ var layout = map[string]rule{
 
 	"tests":               {any: true, testOnly: true},
 	"tests/chaos":         {testOnly: true},
+	"tests/gitea":         {testOnly: true},
 	"tests/killat":        {testOnly: true},
 	"tests/scanprecision": {may: []string{"scanner", "scanner/samples"}, testOnly: true},
 	"tests/skipcheck":     {testOnly: true},

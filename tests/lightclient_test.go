@@ -132,6 +132,8 @@ func (s *memState) Commit(_ context.Context, change api.Record) error {
 }
 
 // Save implements [teamsync.State].
+func (s *memState) Purge(context.Context, []api.Checksum) error { return nil }
+
 func (s *memState) Save(_ context.Context, saved api.SavedCopy) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

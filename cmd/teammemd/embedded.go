@@ -103,7 +103,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 		return nil, errors.Join(err, e.Close())
 	}
 	o := core.Options{
-		Store: backend, Policies: backend, Rescans: backend, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
+		Store: backend, Policies: backend, Rescans: backend, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	}
 	if e.metrics != nil {
 		o.Meter = e.metrics

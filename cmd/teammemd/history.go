@@ -14,32 +14,38 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/sync/remote"
 )
 
 func (a *app) historyCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "history KEY",
-		Short: "List the versions of a memory on the server",
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.history(cmd.Context(), args[0], limit) },
+		Use:   "history [KEY]",
+		Short: "List the versions of a memory on the server, or of all",
+		Long: "List the versions of one memory, newest first, or, without a key, of all that\n" +
+			"belong to the checkout of the working directory. Of a redacted version only who\n" +
+			"and when is left: not even its key, so that only the list of all has it.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.history(cmd.Context(), args, limit) },
 	}
 	cmd.Flags().IntVar(&limit, "limit", 0, "how many versions, newest first; 0 = as many as the server sends")
 	return cmd
 }
 
-func (a *app) history(ctx context.Context, file string, limit int) error {
+func (a *app) history(ctx context.Context, args []string, limit int) error {
 	m, err := a.machine()
 	if err != nil {
 		return err
 	}
-	root, key, err := m.keyOf(file)
+	root, key, err := m.keyOrAll(args)
 	if err != nil {
 		return err
 	}
-	if err := askable(ctx, key); err != nil {
-		return err
+	if !key.IsZero() {
+		if err := askable(ctx, key); err != nil {
+			return err
+		}
 	}
 	client, err := m.dial(root)
 	if err != nil {
@@ -50,17 +56,18 @@ func (a *app) history(ctx context.Context, file string, limit int) error {
 		return asNoAccess(err)
 	}
 	if a.json {
-		if versions == nil {
-			versions = []api.VersionInfo{}
-		}
-		return a.printJSON(map[string]any{"schema": schema, "repo": root.Repo, "key": key, "versions": versions})
+		return a.printHistory(root.Repo, key, versions)
 	}
 	if len(versions) == 0 {
 		a.printf("%s has no versions in %s\n", key, root.Repo)
 		return nil
 	}
 	table := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "VERSION\tWHEN\tWHO\tBYTES\tRULES\tWHAT\t")
+	header := "VERSION\tWHEN\tWHO\tBYTES\tRULES\tWHAT\t"
+	if key.IsZero() {
+		header += "\tKEY"
+	}
+	fmt.Fprintln(table, header)
 	for _, v := range versions {
 		what, mark := v.Op, ""
 		if v.Redacted {
@@ -72,9 +79,33 @@ func (a *app) history(ctx context.Context, file string, limit int) error {
 		if v.Current {
 			mark = "current"
 		}
+		if key.IsZero() {
+			mark += "\t" + v.Key
+		}
 		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", v.Version, v.At.Local().Format(time.DateTime), who(v.Actor), v.Bytes, v.Rules, what, mark)
 	}
 	return table.Flush()
+}
+
+func (a *app) printHistory(repo api.Repo, key api.Key, versions []api.VersionInfo) error {
+	if versions == nil {
+		versions = []api.VersionInfo{}
+	}
+	answer := map[string]any{"schema": schema, "repo": repo, "versions": versions}
+	if !key.IsZero() {
+		answer["key"] = key
+	}
+	return a.printJSON(answer)
+}
+
+// keyOrAll is keyOf of the one argument, or the root of the working directory and
+// no key.
+func (m machine) keyOrAll(args []string) (config.Root, api.Key, error) {
+	if len(args) == 0 {
+		root, err := m.one(nil)
+		return root, api.Key{}, err
+	}
+	return m.keyOf(args[0])
 }
 
 // who is an actor in one word or two.

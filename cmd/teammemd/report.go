@@ -108,6 +108,8 @@ func fixFor(h teamsync.Held) string {
 	case api.HeldForgottenOnServer:
 		return fmt.Sprintf("'teammemd restore %[1]s' revives it for all (see 'teammemd history %[2]s'), 'teammemd forget %[2]s' moves this text to the saved copies",
 			shellWord(h.Path+"@VERSION"), shellWord(h.Path))
+	case api.HeldRedacted:
+		return "delete the file, or write another text: this one is not to be kept anywhere"
 	case api.HeldRefusedByServer:
 		return "change the file as the reason says"
 	case api.HeldUnstable:

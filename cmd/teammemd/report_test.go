@@ -55,7 +55,7 @@ func TestMovedSince(t *testing.T) {
 func TestEveryReasonHasAFix(t *testing.T) {
 	for _, reason := range []api.Reason{
 		api.HeldSecret, api.HeldSecretOnServer, api.HeldTooLarge, api.HeldEmpty, api.HeldNotText, api.HeldBadName,
-		api.HeldCaseTwin, api.HeldLink, api.HeldUnreadable, api.HeldPrivateType, api.HeldForgottenOnServer,
+		api.HeldCaseTwin, api.HeldLink, api.HeldUnreadable, api.HeldPrivateType, api.HeldForgottenOnServer, api.HeldRedacted,
 		api.HeldRefusedByServer, api.HeldUnstable,
 	} {
 		if fixFor(teamsync.Held{Path: "a.md", Reason: reason}) == "" {

@@ -24,6 +24,7 @@ import (
 //	put STATUS PATH FILE BODY   send the file BODY
 //	becomes STATUS PATH [FILE]  ask until the status is this
 //	hangup COUNT TEXT           send SIGHUP and wait until the log has TEXT so often
+//	spoil FILE TEXT             write over every TEXT in a file
 //	stop                        send SIGTERM and expect a clean end; log in server.log
 //
 // and those of script_client_test.go.
@@ -59,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"becomes": scriptBecomes,
 			"hangup":  scriptHangup,
 			"stop":    scriptStop,
+			"spoil":   scriptSpoil,
 		}),
 	})
 }
@@ -113,6 +115,16 @@ func scriptLines(ts *testscript.TestScript, neg bool, args []string) {
 	if got := strings.Count(text, "\n"); got != number(ts, args[1]) || text != "" && !strings.HasSuffix(text, "\n") {
 		ts.Fatalf("%d lines, want %s: %q", got, args[1], text)
 	}
+}
+
+func scriptSpoil(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "spoil FILE TEXT")
+	before := ts.ReadFile(args[0])
+	after := strings.ReplaceAll(before, args[1], strings.Repeat("x", len(args[1])))
+	if before == after {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(after), 0o600))
 }
 
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {

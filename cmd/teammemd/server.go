@@ -24,7 +24,8 @@ func (a *app) serverCommand() *cobra.Command {
 	}
 	flags.register(cmd)
 	flags.registerListen(cmd)
-	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand(), a.fsckCommand(), a.pruneCommand(), a.exportCommand(), a.migrateCommand(), a.adminCommand())
+	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand(), a.backupCommand(), a.restoreServerCommand(),
+		a.fsckCommand(), a.pruneCommand(), a.exportCommand(), a.migrateCommand(), a.adminCommand())
 	return cmd
 }
 

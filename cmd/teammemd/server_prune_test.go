@@ -55,14 +55,14 @@ func TestRetentionIsDaily(t *testing.T) {
 		}
 		for n := range 5 {
 			put(n)
-			time.Sleep(24 * time.Hour)
+			<-time.After(24 * time.Hour)
 		}
 		synctest.Wait()
 		if got := kept(); got != 5 {
 			t.Errorf("%d versions are left without a retention", got)
 		}
 		e.retention.Store(&config.Retention{MaxAgeDays: 2})
-		time.Sleep(retainEvery)
+		<-time.After(retainEvery)
 		synctest.Wait()
 		// Replaced 5, 4 and 3 days ago, less five minutes each; then one 2 days ago.
 		if got := kept(); got != 2 {
@@ -70,7 +70,7 @@ func TestRetentionIsDaily(t *testing.T) {
 		}
 		put(5)
 		e.retention.Store(&config.Retention{KeepVersions: 1})
-		time.Sleep(retainEvery)
+		<-time.After(retainEvery)
 		synctest.Wait()
 		if got := kept(); got != 1 {
 			t.Errorf("%d versions are left by count, want 1", got)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
 // postForm sends a form and returns status and body.
@@ -95,6 +98,27 @@ func TestSignInWithAJoinCode(t *testing.T) {
 		t.Error("a key was made that nothing needs")
 	}
 	p.stop()
+	wantAudited(t, data, store.ActionJoin, store.ActionSignIn, store.ActionSignOut)
+}
+
+// wantAudited checks that the server's own chain names these actions, by who
+// signed in.
+func wantAudited(t *testing.T, data string, actions ...string) {
+	t.Helper()
+	s, err := sqlitestore.Open(t.Context(), sqlitestore.Options{Dir: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rows, err := s.Trail(t.Context(), api.Repo{}, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, action := range actions {
+		if !slices.ContainsFunc(rows, func(r store.AuditRow) bool { return r.Action == action && r.Actor.User != "" }) {
+			t.Errorf("the audit has no %s: %+v", action, rows)
+		}
+	}
 }
 
 // TestSignInIsConfigured starts with a forge, changes it while it runs, and

@@ -20,7 +20,7 @@ import (
 // [explainStore]. meter may be nil.
 func openServing(ctx context.Context, c config.Server, log *slog.Logger, meter store.Meter) (store.Backend, error) {
 	if c.Database.URL != "" {
-		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL, Serve: true, Log: log})
+		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL, Serve: true, Log: log, Meter: meter})
 	}
 	return openStore(ctx, sqlitestore.Options{Dir: c.Data, Serve: true, Meter: meter})
 }

@@ -48,6 +48,8 @@ var makers = map[string]func(*samples.Source) string{
 	"dashed":     dashed,
 	"dashwords":  dashedWords,
 	"spaced":     spaced,
+	"coined":     coined,
+	"camel":      camel,
 	"google4":    groups(" "),
 	"apple4":     groups("-"),
 	"keyesc":     func(s *samples.Source) string { return strings.ReplaceAll(keyLines(s, 6), "\n", `\n`) },

@@ -73,3 +73,13 @@ func groups(separator string) func(*samples.Source) string {
 		return strings.Join(made, separator)
 	}
 }
+
+// coined returns two words and a number, joined by the signs of names.
+func coined(s *samples.Source) string {
+	return peopleWord(s) + draw(s, ".-_", 1) + peopleWord(s) + draw(s, "-_", 1) + draw(s, samples.Digits, 3)
+}
+
+// camel returns two words and a number, written together.
+func camel(s *samples.Source) string {
+	return peopleWord(s) + peopleWord(s) + draw(s, samples.Digits, 3)
+}

@@ -27,6 +27,9 @@ const (
 const (
 	// margin is more than what a boundary before or after a secret takes.
 	margin = 16
+	// leastRun is the length of a stretch of one class that is seldom in prose,
+	// so that looking for it first is worth its time.
+	leastRun = 12
 	// defaultReach bounds a match without an upper bound, in bytes.
 	defaultReach = 4096
 )
@@ -44,9 +47,13 @@ type rule struct {
 	least   int // bytes of a match, boundaries not counted
 	most    int // the same, pattern.Unbounded for none
 	solid   bool
-	allowed *pattern.Set // what a match may consist of
-	label   *label       // nil: the rule has no label before its secret
-	marks   []byte       // what a match holds besides its keyword
+	allowed *pattern.Set   // what a match may consist of
+	label   *label         // nil: the rule has no label before its secret
+	marks   []byte         // what a match holds besides its keyword
+	run     *pattern.Run   // nil: no match holds a long stretch of one class
+	head    *regexp.Regexp // nil: a match has no short beginning to look for first
+	headLen int
+	words   []rules.Word // what a word of a match must be, see [rules.Filter.Needs]
 	useless map[string]bool
 }
 
@@ -68,6 +75,7 @@ func (r *rule) read() error {
 	r.least, r.most = parsed.Bounds()
 	r.solid = parsed.Solid()
 	r.allowed = parsed.Characters()
+	r.words = needed(r.Rule, parsed)
 	if r.Reach == 0 {
 		r.Reach = defaultReach
 	}
@@ -78,11 +86,15 @@ func (r *rule) read() error {
 		r.how, r.offset, begin = anchored, offset, `\A`
 		r.label = labelOf(r.Rule, parsed)
 		r.marks = marksBeside(r.Keywords, parsed)
+		r.run, _ = parsed.LongestRun(leastRun)
 		r.useless = idle(r.Keywords, parsed, offset)
 	case parsed.Holds(r.Keywords) && (r.most != pattern.Unbounded || r.solid):
 		r.how = windowed
 	default:
 		r.how = whole
+	}
+	if err := r.readHead(parsed); err != nil {
+		return err
 	}
 	expression := begin + "(?:" + r.Pattern + ")"
 	if r.Alphabet != "" {
@@ -90,6 +102,27 @@ func (r *rule) read() error {
 		r.Group = 1
 	}
 	r.regex, err = regexp.Compile(expression)
+	return err
+}
+
+const (
+	// longMatch is the length from which a match is worth looking for its head.
+	longMatch = 256
+	mostHead  = 96
+)
+
+// readHead makes the expression of the beginning of an anchored rule's matches.
+func (r *rule) readHead(parsed pattern.Pattern) error {
+	if r.how != anchored || r.most != pattern.Unbounded && r.most < longMatch {
+		return nil
+	}
+	head, length, ok := parsed.Head(mostHead)
+	if !ok {
+		return nil
+	}
+	var err error
+	r.headLen = length + margin
+	r.head, err = regexp.Compile(`\A(?:` + head + ")")
 	return err
 }
 

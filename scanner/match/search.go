@@ -21,6 +21,7 @@ type search struct {
 	windows  [][]span // by rule
 	queued   []int32  // rules with windows, in the order of their first
 	wholes   []int32  // rules that search the whole text
+	words    wordIndex
 }
 
 type span struct{ start, end int }
@@ -38,6 +39,7 @@ func (s *search) begin(r Request) {
 // end forgets the text.
 func (s *search) end() {
 	s.Request = Request{}
+	s.words.forget()
 	for _, i := range s.queued {
 		s.windows[i] = s.windows[i][:0]
 	}
@@ -164,9 +166,26 @@ func (s *search) anchor(i int, r *rule, at int) {
 			return
 		}
 	}
+	if !s.worded(r, at, at+len(part)) || r.run != nil && !r.run.In(part) {
+		return
+	}
+	if r.head != nil && !r.head.MatchString(part[:min(len(part), r.headLen)]) {
+		return
+	}
 	if loc := r.regex.FindStringSubmatchIndex(part); loc != nil {
 		s.judge(i, r, at, loc)
 	}
+}
+
+// worded reports whether text[from:to] has the words that the filters of a rule
+// ask for.
+func (s *search) worded(r *rule, from, to int) bool {
+	for _, kind := range r.words {
+		if !s.words.has(s.Text, kind, from, to) {
+			return false
+		}
+	}
+	return true
 }
 
 // likely reports whether a match can begin at a place, by its first characters.

@@ -16,6 +16,9 @@ func (s *search) enqueue(i int32, r *rule, start, end int) {
 		}
 		from, to = max(0, from-margin), min(len(s.Text), to+margin)
 	}
+	if !s.worded(r, from, to) {
+		return
+	}
 	if len(s.windows[i]) == 0 {
 		s.queued = append(s.queued, i)
 	}

@@ -13,14 +13,14 @@ import (
 
 // generation is the first part of the rule set's version. It grows when what a
 // rule finds changes meaning: reviewed exceptions of an older one then end.
-const generation = "2"
+const generation = "3"
 
 // Set is the rules that this build knows. It is not changed after it was built.
 type Set struct {
 	// Rules are sorted by id.
 	Rules []Rule
 	// Version names the set: a generation and a hash over all that can change a
-	// finding, such as "2-0123456789ab".
+	// finding, such as "3-0123456789ab".
 	Version string
 }
 

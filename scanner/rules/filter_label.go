@@ -7,11 +7,11 @@ import (
 
 // TokenLabel keeps a match whose label is one of a secret: "public key", "cache
 // key", "token count" and "key of the map" are labels of something else.
-var TokenLabel = Filter{Name: "token-label-1", Keep: func(m Match) bool {
+var TokenLabel = Filter{Name: "token-label-2", Keep: func(m Match) bool {
 	before := m.Text[max(0, m.Start-48):m.Start]
 	before = before[strings.LastIndexByte(before, '\n')+1:]
 	label := before + m.Text[m.Start:m.SecretStart]
-	if strings.HasPrefix(m.Secret(), "pk.") || strings.HasPrefix(m.Secret(), "pk_") || isOther(label) || tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)]) {
+	if inResourceName(before) || nameOfKey.MatchString(before) || strings.HasPrefix(m.Secret(), "pk.") || strings.HasPrefix(m.Secret(), "pk_") || isOther(label) || tail.MatchString(m.Text[m.SecretEnd:min(len(m.Text), m.SecretEnd+1)]) {
 		return false
 	}
 	if bareKey.MatchString(m.Text[m.Start:m.SecretStart]) {
@@ -19,6 +19,16 @@ var TokenLabel = Filter{Name: "token-label-1", Keep: func(m Match) bool {
 	}
 	return true
 }}
+
+// nameOfKey begins what says of a key how it is called, not what it is.
+var nameOfKey = expressionOf(`(?i)\b(?:ids?|name|hash|fingerprint|digest) (?:of|for) (?:the |our |its )?[\w -]{0,24}$`)
+
+// inResourceName reports whether a text ends inside the name of a resource, as
+// those of AWS and those of URN are. Such a name says where a secret is.
+func inResourceName(before string) bool {
+	before = strings.ToLower(before[strings.LastIndexAny(before, " \t\"'`=(")+1:])
+	return strings.Contains(before, "arn:") || strings.Contains(before, "urn:") || strings.Contains(before, ":secretsmanager:")
+}
 
 // isKeyKind reports whether a text ends in a word that makes a key a secret
 // one, such as "api_" before "key".
@@ -65,7 +75,7 @@ var NotDigest = Filter{Name: "not-digest-1", Keep: func(m Match) bool {
 }}
 
 // NotHexDigest keeps what has not the form of a common hash in hex.
-var NotHexDigest = Filter{Name: "not-hex-digest-2", Keep: func(m Match) bool {
+var NotHexDigest = Filter{Name: "not-hex-digest-3", Keep: func(m Match) bool {
 	value := m.Secret()
 	if strings.Trim(value, "0123456789abcdefABCDEF") != "" || apiLabel.MatchString(m.Text[max(0, m.Start-12):m.SecretStart]) {
 		return true
@@ -77,8 +87,9 @@ var NotHexDigest = Filter{Name: "not-hex-digest-2", Keep: func(m Match) bool {
 var keyKinds = strings.Fields(`
 	api app access secret private encryption encrypt signing sign master account auth service license storage subscription
 	admin deploy session client shared hmac jwt webhook integration unseal read write activation crypt cipher aes root seal
-	recovery security server maps secure consumer ingest vapid fernet salt bot oauth merchant instrumentation
+	recovery our their my security server maps secure consumer ingest vapid fernet salt bot oauth merchant instrumentation
 `)
 
 // apiLabel is a label behind which a text in hex is no hash.
-var apiLabel = expressionOf(`(?i)(?:(?:api|access|auth|secret)[ _-]?(?:key|token)|(?:hmac|signing|client|app|webhook|shared)[ _-]secret)\W`)
+var apiLabel = expressionOf(`(?i)(?:(?:api|access|auth|secret|encryption|master|unseal|bot|deploy|bearer|cipher|aes)[ _-]?(?:key|token)|(?:hmac|signing|client|app|webhook|shared)[ _-](?:secret|key)|` +
+	`api[ -]?(?:schlüssel|sleutel|nyckel|avain|anahtarı)|cl[ée] (?:d['’])?api|(?:clave|chave|chiave|klucz|klíč|ключ) (?:de |da |dell['’])?api|api[ -]?(?:ключ|密钥|密鑰|키|キー))(?:\W|$)`)

@@ -3,7 +3,7 @@ package rules
 import "strings"
 
 // PassphraseWords keeps words that stand for nothing, as a generator joins them.
-var PassphraseWords = Filter{Name: "passphrase-words-1", Keep: func(m Match) bool { return passphrase(m.Secret()) }}
+var PassphraseWords = Filter{Name: "passphrase-words-1", Needs: JoinedWord, Keep: func(m Match) bool { return passphrase(m.Secret()) }}
 
 // passphrase reports whether value is three words and a number, or four words,
 // joined by signs, and none of them is one of those with which names and
@@ -77,11 +77,14 @@ var MixedGroups = Filter{Name: "mixed-groups-1", Keep: func(m Match) bool {
 
 // Vivid keeps what can hardly be a word of a sentence: digits among letters of
 // both cases, and signs, or no syllables.
-var Vivid = Filter{Name: "vivid-1", Keep: func(m Match) bool {
+var Vivid = Filter{Name: "vivid-2", Needs: MixedWord, Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), ".,;:)*_")
 	kinds := makeupOf(value)
 	if len(value) < 8 || len(value) > 40 || kinds.digits == 0 || kinds.lower == 0 || kinds.upper == 0 || kinds.other > 0 || strings.Contains(value, "://") {
 		return false
+	}
+	if kinds.signs > 0 && coined(value) {
+		return true
 	}
 	if kinds.signs == 0 {
 		return len(value) >= 10 && kinds.wordy*3 < len(value) && kinds.changes*2 >= len(value)-2 && !placeholder(value)
@@ -91,6 +94,12 @@ var Vivid = Filter{Name: "vivid-1", Keep: func(m Match) bool {
 
 // Signed keeps a value with a sign that stands in no name.
 var Signed = Filter{Name: "signed-1", Keep: func(m Match) bool { return strings.ContainsAny(m.Secret(), "!#$%^&?@+~") || len(m.Secret()) >= 12 }}
+
+// SignedWord keeps a value with a sign that stands in no name, or one of words
+// joined by signs.
+var SignedWord = Filter{Name: "signed-word-1", Keep: func(m Match) bool {
+	return strings.ContainsAny(m.Secret(), "!#$%^&?@+~*") || coined(strings.TrimRight(m.Secret(), ".,;:)*_"))
+}}
 
 // NotInPath keeps a match that goes on with no path and does not belong to one.
 var NotInPath = Filter{Name: "not-in-path-1", Keep: func(m Match) bool {

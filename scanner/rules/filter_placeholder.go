@@ -98,6 +98,7 @@ var publishedParts = []string{
 	"SflKxwRJSMeKKF2QT4fw" + "pMeJf36POk6yJV_adQssw5c", "TJVA95OrM7E2cBab30RM" + "HrHDcEfxjoYZgeFONFh7HgQ",
 	"KMUFsIDTnFmyG3nMiGM6" + "H9FNFUROf3wh7SmqJp-QV30", "XbPfbIHMI6arZ3Y922Bh" + "jWgQzWXcXNrz0ogtVhfEd2o", "POstGetfAytaZS82wHcj" + "oTyoqhMyxXiWdR7Nn7A29DNSl0EiXLdwJ6xC6AfgZWF1bOsS", "JBSWY3DP" + "EHPK3PXP", "QWxhZGRpbjpv" + "cGVuIHNlc2FtZQ", "QWxhZGRpbjpP" + "cGVuU2VzYW1l",
 	"mF_9" + ".B5f-4.1JqM", "gX1fBat3" + "bV", "7Fjfp0ZBr1K" + "tDRbnfVdmIw", "czZCaGRSa3F0M" + "zpnWDFmQmF0M2JW",
+	"550e8400-e29b-41d4", "123e4567-e89b-12d3", "f47ac10b-58cc-4372", "6ba7b810-9dad-11d1", "23bc46b1-71f6-4ed5", "123zO3xZCLrM" + "N6v2", "lhDOkw" + "Tlp0",
 	"dXNlcjpwYXNz", "dXNlcm5hbWU6cGFzc3dvcmQ", "YWRtaW46YWRtaW4", "YWRtaW46cGFzc3dvcmQ",
 	"SmFuZSBEb2U", "AbCdEfGh", "aBcDeFgH", "deadbeef",
 }

@@ -83,3 +83,11 @@ var HeaderName = Filter{Name: "header-name-1", Keep: func(m Match) bool {
 
 var headerName = expressionOf(`(?i)\b(?:x-(?:[a-z]{2,16}-){0,3}(?:key|token|secret|apikey)|api-?key|private-token|job-token|deploy-token|ocp-apim-subscription-key|dd-application-key|` +
 	`application-key|access-token|auth-token|authentication-token|circle-token)["'\x60]?\s{0,2}[:=,]\s{0,2}["'\x60]?$`)
+
+// OfScheme keeps what stands behind a scheme whose value is the secret itself:
+// that of others is encoded, or an answer that is good once.
+var OfScheme = Filter{Name: "of-scheme-1", Keep: func(m Match) bool {
+	return !otherScheme.MatchString(m.Text[m.Start:m.SecretStart])
+}}
+
+var otherScheme = expressionOf(`(?i)(?:basic|negotiate|ntlm|aws4[\w-]{0,24}|aws|hmac[\w-]{0,16}|hawk|credential|signature)[\s"']{1,3}$`)

@@ -11,7 +11,7 @@ var Random = Filter{Name: "random-1", Keep: func(m Match) bool { return isRandom
 
 // Strong keeps a password that a person would have to be told: no stand-in, no
 // word, no name in code.
-var Strong = Filter{Name: "strong-1", Keep: func(m Match) bool { return strong(m.Secret()) }}
+var Strong = Filter{Name: "strong-2", Keep: func(m Match) bool { return strong(m.Secret()) }}
 
 // NotTrivial keeps what has a password's place for certain, and is neither a
 // stand-in nor one plain word.
@@ -132,6 +132,12 @@ func (m makeup) mixed(length int) bool {
 }
 
 func isRandom(value string) bool {
+	return disordered(value) && !isUUID(value) && !placeholder(value) && !named(value)
+}
+
+// disordered reports whether the characters of value have the order that a machine
+// gives them.
+func disordered(value string) bool {
 	if len(value) < shortest {
 		return false
 	}
@@ -140,20 +146,23 @@ func isRandom(value string) bool {
 		m.wordy*2 >= len(value) && (m.changes-2*m.signs)*3 < len(value) || Entropy(value) < 3 {
 		return false
 	}
-	return !isUUID(value) && !placeholder(value) && !named(value)
+	return true
 }
 
 // hashed is how a hash of a password begins, after the name of its user or alone.
-var hashed = expressionOf(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|scrypt|2[aby]|[1567y])\$|\{(?:S?SHA|SHA512)\})`)
+var hashed = expressionOf(`^(?:[\w.-]{1,40}:)?(?:\$(?:apr1|argon2\w*|scrypt|2[aby]|[1567y])\$|SCRAM-SHA-\d{1,3}\$|\{(?:S?SHA|SHA512)\})`)
 
 func strong(value string) bool {
-	if len(value) < 8 || len(value) > 120 || placeholder(value) || named(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
+	if len(value) < 8 || len(value) > 120 || placeholder(value) || named(value) && !coined(value) || isUUID(value) || numeral(value) || hashed.MatchString(value) {
 		return false
 	}
 	m := makeupOf(value)
 	letters := m.lower + m.upper
 	if letters == 0 || m.digits+m.signs+m.other == 0 && (m.changes < 4 || m.wordy*2 >= len(value)) {
 		return false
+	}
+	if coined(value) {
+		return true
 	}
 	if m.digits == 0 && m.wordy*10 >= letters*7 {
 		return false
@@ -183,9 +192,9 @@ func weak(value string) bool {
 
 // StrongWord is Strong for a value that a sentence or code may surround: what
 // stands behind it belongs to them.
-var StrongWord = Filter{Name: "strong-word-2", Keep: func(m Match) bool {
+var StrongWord = Filter{Name: "strong-word-3", Needs: OddWord, Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
-	if strings.HasPrefix(m.Secret(), "(") || call.MatchString(m.Secret()) || code.MatchString(unmarked(value)) {
+	if strings.HasPrefix(m.Secret(), "(") || call.MatchString(m.Secret()) || code.MatchString(unmarked(value)) || comparison(value) {
 		return false
 	}
 	return strong(value)
@@ -210,17 +219,27 @@ func unmarked(value string) string {
 }
 
 // code is an expression rather than a value.
-var code = expressionOf(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|==|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
+var code = expressionOf(`[({;]$|^[\w.$-]+[(\[{]|^[&*!@%]?[A-Za-z_][\w.:-]*[)\]},;]|\\[nrt"]|&&|\|\||=>|->|::|\+=|:=|","|\)\.|^\[|^--|^\$|^&|\]\(|://|^%|%$|^\{|^#|^/|^:|^\\|\\[sSdwW]`)
+
+// comparison reports whether value compares two names. A random value may hold
+// the sign as well.
+func comparison(value string) bool {
+	left, _, found := strings.Cut(value, "==")
+	if strings.HasSuffix(value, "==") && len(value) >= shortest {
+		return false // the end of base64
+	}
+	return found && (strings.HasSuffix(value, "==") || left == "" || named(left) || plainWord(left) || call.MatchString(left))
+}
 
 // WeakPassword keeps a password that is easy to guess, but no word of a
 // sentence, no type and no stand-in without a digit.
-var WeakPassword = Filter{Name: "weak-password-1", Keep: func(m Match) bool {
+var WeakPassword = Filter{Name: "weak-password-2", Keep: func(m Match) bool {
 	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
 	kinds := makeupOf(value)
 	if len(value) < 4 || kinds.digits == 0 || kinds.lower+kinds.upper == 0 || strong(value) || template.MatchString(value) || reference(value) || published(value) {
 		return false
 	}
-	return !code.MatchString(value) && !pathShape.MatchString(value) && !linkShape.MatchString(value) && !release.MatchString(value)
+	return !code.MatchString(value) && !comparison(value) && !pathShape.MatchString(value) && !linkShape.MatchString(value) && !release.MatchString(value)
 }}
 
 // RandomOrUUID keeps a value that a machine drew, in any form.
@@ -234,13 +253,14 @@ func drawnUUID(value string) bool { return isUUID(value) && !placeholder(value) 
 // ManyKinds keeps a password with a digit, a letter and a sign, or with digits
 // and letters of both cases and no words. It is for places where a word of a
 // sentence is the rule.
-var ManyKinds = Filter{Name: "many-kinds-1", Keep: func(m Match) bool {
-	kinds := makeupOf(strings.TrimRight(m.Secret(), `.,;:)]}*\_`))
-	return kinds.kinds() == 4 || kinds.digits > 0 && kinds.lower > 0 && kinds.upper > 0 && kinds.wordy*2 < len(m.Secret())
+var ManyKinds = Filter{Name: "many-kinds-2", Needs: MixedWord, Keep: func(m Match) bool {
+	value := strings.TrimRight(m.Secret(), `.,;:)]}*\_`)
+	kinds := makeupOf(value)
+	return coined(value) || kinds.kinds() == 4 || kinds.digits > 0 && kinds.lower > 0 && kinds.upper > 0 && kinds.wordy*2 < len(m.Secret())
 }}
 
 // Phrase keeps words that stand for nothing, with a number or joined by signs.
-var Phrase = Filter{Name: "phrase-1", Keep: func(m Match) bool {
+var Phrase = Filter{Name: "phrase-1", Needs: JoinedWord, Keep: func(m Match) bool {
 	value := m.Secret()
 	kinds := makeupOf(value)
 	return kinds.digits > 0 && kinds.digits <= 8 && !strings.Contains(value, " ") && !placeholder(value) && !pathShape.MatchString(value) && !release.MatchString(value)

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/teammem/teammemd/scanner/samples"
@@ -12,11 +14,22 @@ var passwordWords = []string{
 	"wachtwoord", "lösenord", "adgangskode", "passord", "salasana", "hasło", "haslo", "heslo", "jelszó", "parolă", "parola", "parolası", "şifre", "şifresi", "пароль", "κωδικός", "סיסמה", "סיסמא", "كلمة المرور",
 	"كلمة السر", "पासवर्ड", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "รหัสผ่าน", "mật khẩu", "kata sandi",
 	"lozinka", "лозинка", "парола", "geslo", "رمز عبور", "parool", "slaptažodis", "parole", "contrasenya", "lykilorð", "fjalëkalimi", "salasõna",
+	"pass phrase", "jelszav", "hasła", "hasłem", "hesla", "heslem", "пароля", "паролем", "lösenordet", "adgangskoden", "passordet", "salasanan",
+	"psk", "pre-shared key", "preshared key", "wpa key", "wpa2 key", "wpa3 key", "wifi key", "wi-fi key", "wlan key", "wlan-schlüssel", "wifi-schlüssel", "clé wifi", "clé wi-fi", "clé du wifi", "clave wifi", "clave del wifi", "chave wifi", "chiave wifi", "wifi-sleutel",
 }
 
 // passwordLabel matches one of passwordWords, with what may be added to it. The
 // Greek word is spelled out: one of its letters has three forms of its case.
-var passwordLabel = `(?:(?i:` + strings.ReplaceAll(strings.Join(passwordWords, "|"), "|κωδικός", "") + `)|[Κκ]ωδικός)(?i:[ _-]?(?:prod|production|staging|live|admin|root|db|\d)){0,2}(?: \([^()\n]{1,24}\))?`
+var passwordLabel = `(?:(?i:` + anyOf(passwordWords, "κωδικός") + `)|[Κκ]ωδικός)(?i:[ _-]?(?:prod|production|staging|live|admin|root|db|\d)){0,2}(?: \([^()\n]{1,24}\))?`
+
+// anyOf returns the alternatives of a pattern for words, but for one. They are
+// sorted, so that those which begin alike are tried together.
+func anyOf(words []string, except string) string {
+	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == except })
+	slices.Sort(words)
+	slices.Reverse(words)
+	return strings.Join(words, "|")
+}
 
 // passwordValue ends at a space, a quote or markup, and where a sentence of
 // Chinese, Japanese or Korean goes on.
@@ -68,8 +81,8 @@ var flagGuesses = []Rule{
 		ID: "tm-bare-password", Tier: Block3, Title: "Strong password after its name",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: append([]string{"pw", "pass"}, passwordWords...),
-		Pattern:  `(?:` + passwordLabel + `|(?i:pw|pass)) ["'\x60*]{0,3}` + passwordValue,
-		Filters:  []Filter{StrongWord, ManyKinds},
+		Pattern:  `(?:` + passwordLabel + `|(?i:pw|pass))(?: ["'\x60*“„‘«]{0,3}|[「『])` + passwordValue,
+		Filters:  []Filter{DescribedStrong},
 		Hits:     each(with("vpn: user ada, pw ", ""), with("test with a@b.io, password ", ", on a phone"), with("Benutzer `a`, Passwort `", "`")),
 		Misses:   each(plain("the password is here"), plain("password authentication-with-oauth2"), plain("password `user_password_1`")),
 	},
@@ -77,10 +90,12 @@ var flagGuesses = []Rule{
 		ID: "tm-password-column", Tier: Block3, Title: "Strong password in a table",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: append([]string{"pass", "pw"}, passwordWords...),
-		Pattern:  "(?:" + passwordLabel + "|(?i:pass|pw))" + "[ \\t*\x60]{0,8}(?:\\|[^|\n]{0,40}){0,4}\r?\n[|: \\t-]{3,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\\|[ \\t*\x60]{0,8}([^\\s\"'\x60|<>]{8,128})[ \\t*\x60]{0,8}(?:\\|?[ \\t\r]{0,8}\n|\\|?$)",
+		Pattern:  `(?:` + passwordLabel + `|(?i:pass|pw))[ \t*\x60]{0,8}(?:` + columns(`[^\s"'\x60|<>]{8,128}`, 4) + `)`,
 		Filters:  []Filter{StrongWord},
-		Hits:     each(with("| User | Password |\n|---|---|\n| admin | ", " |\n"), with("|user|password|\n|-|-|\n|root|", "|")),
-		Misses:   each(plain("| User | Password |\n|---|---|\n| admin | hunter2 |\n")),
+		Hits: each(with("| User | Password |\n|---|---|\n| admin | ", " |\n"), with("|user|password|\n|-|-|\n|root|", "|"),
+			with("| Account | Password | Note |\n|:--|:--|:--|\n| ada | none | asked |\n| bill | `", "` | in May |\n")),
+		Misses: each(plain("| User | Password |\n|---|---|\n| admin | hunter2 |\n"),
+			with("| User | Password | Build |\n|---|---|---|\n| admin | none | ", " |\n")),
 	},
 	{
 		ID: "tm-app-password", Tier: Block3, Title: "Password for one application",
@@ -106,7 +121,7 @@ var flagGuesses = []Rule{
 		ID: "tm-passphrase", Tier: Block3, Title: "Passphrase",
 		Reason:   "A passphrase opens the key, backup or account that it is for.",
 		Keywords: []string{"pass"},
-		Pattern:  `(?i:pass(?:phrase|word))` + closing + gap + joint + opening + `([A-Za-z]{3,12}\d{0,4}(?:[-_. ][A-Za-z]{3,12}\d{0,4}){3,7})`,
+		Pattern:  `(?i:pass(?:phrase|word))` + closing + gap + joint + opening + `([A-Za-z]{3,12}\d{0,4}(?:[-_.][A-Za-z]{3,12}\d{0,4}){3,7})`,
 		Filters:  []Filter{Phrase},
 		Hits: each(func(s *samples.Source) string {
 			return "Backup passphrase: tulip-Granite" + s.Text(samples.Digits, 2) + "-pelican-harbor"
@@ -177,4 +192,19 @@ var warnings = []Rule{
 		Hits:     each(with("snmp-server community ", " RO")),
 		Misses:   each(plain("snmp-server community public RO"), plain("the community of users")),
 	},
+}
+
+// columns matches the rest of a table's header behind a label, and a value of
+// that column: as many columns stand behind both, at most behind.
+func columns(value string, behind int) string {
+	const (
+		cell  = `\|[ \t]{0,20}[^|\s][^|\n]{0,60}`
+		blank = `[ \t]{0,20}\r?\n`
+	)
+	ways := make([]string, 0, behind+1)
+	for n := range behind + 1 {
+		more := fmt.Sprintf(`(?:%s){%d}\|?`, cell, n)
+		ways = append(ways, more+blank+`[|: \t-]{3,160}`+`\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*\x60]{0,8}(`+value+`)[ \t*\x60]{0,8}`+more+`(?:`+blank+`|[ \t]{0,20}$)`)
+	}
+	return strings.Join(ways, "|")
 }

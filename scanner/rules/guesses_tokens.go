@@ -6,8 +6,8 @@ const (
 	// gap is what a label says of its purpose: "password of the build host is".
 	gap     = `(?:(?:[ \t]?['’]?\pL{1,12})?(?:[ \t][^\s.:=|"\x60,;!?(){}<>@/\\]{1,24}){1,7}?|['’]?\pL{1,12})?`
 	closing = "[\"'\\x60*_)\\]}]{0,4}"
-	joint   = `(?:["'],[ \t]{0,9}|[ \t]{0,3}(?::=|=>|->|[:=|→])[ \t]{0,3}|[ \t]{1,2}(?:is|was|to|are|as|now|lautet|هي|היא|είναι|è|=|e|je|este|es|est|ist|é|är|er|on)[ \t]{1,2}(?:[a-z]{2,12} )?(?:to )?|[ \t][—–-][ \t]|:[ \t]?&?(?:'static )?[Ss]tr(?:ing)?[ \t]?=[ \t]?|</t[dh]>\s{0,4}<t[dh]>|(?:は|为|是|은|는|，|[ \t]{0,2}：)[ \t]{0,2})`
-	opening = "[\"'\\x60*_(\\[{|]{0,4}[ \t]{0,2}(?:(?:\\[\\]byte\\(|[br]|new [A-Z]\\w{2,20}\\()[\"'])?(?:base64:)?[\"'\\x60*«「]{0,3} ?"
+	joint   = `(?:["'],[ \t]{0,9}|[ \t]{0,3}(?::=|=>|->|[:=|→])[ \t]{0,3}|[ \t]{1,2}(?:is|was|to|are|as|now|lautet|sind|sono|son|jest|brzmi|és|là|adalah|ir|yra|është|е|คือ|هي|היא|είναι|è|=|e|je|este|es|est|ist|é|är|er|on)[ \t]{1,2}(?:[a-z]{2,12} )?(?:to )?|[ \t][—–-][ \t]|:[ \t]?&?(?:'static )?[Ss]tr(?:ing)?[ \t]?=[ \t]?|</t[dh]>\s{0,4}<t[dh]>|(?:[はが为為是은는，]|คือ|[ \t]{0,2}：)[ \t]{0,2})`
+	opening = "[\"'\\x60*_(\\[{|“„‘‚]{0,4}[ \t]{0,2}(?:(?:\\[\\]byte\\(|[br]|new [A-Z]\\w{2,20}\\()[\"'])?(?:base64:)?[\"'\\x60*«「“„‘‚‹»]{0,3} ?"
 )
 
 var tokenGuesses = []Rule{
@@ -30,5 +30,14 @@ var tokenGuesses = []Rule{
 		Filters:  []Filter{TokenLabel, Random, NotDigest, NotHexDigest, NotPublicKey},
 		Hits:     each(holding("use the token ", " for that"), holding("with API key `", "`")),
 		Misses:   each(plain("the token authentication-with-jwt-1"), holding("the public key ", "")),
+	},
+	{
+		ID: "tm-strong-secret", Tier: Block3, Title: "Strong value that is called a key or a secret",
+		Reason:   "A value with signs that is called a key or a secret opens what it is for.",
+		Keywords: []string{"key", "token", "secret"},
+		Pattern:  `(?i:key|token|secret)` + closing + `(?:[ \t]{0,12}(?::=|=>|[:=])[ \t]{0,3}|[ \t](?:is|was|ist)[ \t]|[ \t][\x60"'“„])` + opening + passwordValue,
+		Filters:  []Filter{SignedWord, TokenLabel, StrongWord, Vivid, NotDigest},
+		Hits:     each(vividly("shared secret: ", ""), vividly("SNMP auth key `", "` on all switches"), vividly("client_secret    = \"", "\"")),
+		Misses:   each(plain("secret: some-Name-of-1"), plain("secret key must-be_Rotated12"), vividly("primary key: ", "")),
 	},
 }

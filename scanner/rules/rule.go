@@ -71,10 +71,35 @@ type Filter struct {
 	// Name stands for what Keep does in the version of the rule set: another
 	// judgement is another name.
 	Name string
+	// Needs is what the filter asks of the word that the secret is or stands in.
+	// It spares the search of a text that has no such word.
+	Needs Word
 	// Keep reports whether a match is a secret. It must be quick, bounded by the
 	// length of the match and its line, and safe for concurrent use.
 	Keep func(Match) bool
 }
+
+// Word is a kind of word. A word here ends at white space, quotes and angle
+// brackets.
+type Word uint8
+
+// The kinds of words.
+const (
+	// AnyWord is every word.
+	AnyWord Word = iota
+	// MixedWord has eight bytes and more: small letters, capitals and digits.
+	MixedWord
+	// JoinedWord has fourteen bytes and more, and two and more of the signs that
+	// join words.
+	JoinedWord
+	// OddWord has eight bytes and more, and is no plain word in punctuation.
+	OddWord
+	// RandomWord begins, but for marks, with what a machine may have drawn.
+	RandomWord
+	// StrongMixedWord is a MixedWord that begins, but for marks, with a strong
+	// password.
+	StrongMixedWord
+)
 
 // Match is one place where a pattern matched. It is valid during the call only,
 // and must not be kept: it holds the text.

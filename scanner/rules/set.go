@@ -30,6 +30,9 @@ func Ours() []Rule {
 		vague(flagGuesses),
 		vague(placeGuesses),
 		vague(tokenPlaces),
+		vague(describedGuesses),
+		vague(nestedGuesses),
+		vague(aroundGuesses),
 		warnings,
 	)
 }

@@ -175,30 +175,11 @@ var webStructures = []Rule{
 // tokenPlaces are labels of tokens that need words of their own.
 var tokenPlaces = []Rule{
 	{
-		ID: "tm-described-token", Tier: Block3, Title: "Random value that a sentence describes",
-		Reason:   "A random value that a sentence calls a key or a token opens what it is for.",
-		Keywords: []string{"key for ", "key of ", "key to ", "token for ", "token of ", "token to ", "secret for ", "secret of "},
-		Pattern:  `(?i:key (?:for|of|to)|token (?:for|of|to)|secret (?:for|of))(?: [\w'.-]{1,24}){1,6}(?: is | was |: ?| = )["'\x60*]{0,3}([A-Za-z0-9_+/=.~-]{20,512})`,
-		Filters:  []Filter{TokenLabel, Random, NotDigest, NotHexDigest},
-		Hits:     each(holding("The API key for the geocoder is ", "."), holding("API token of the bot: `", "`")),
-		Misses:   each(holding("the public key of the host is ", ""), plain("the token for this is some-name-of-a-token-1")),
-	},
-	{
-		ID: "tm-foreign-token", Tier: Block3, Title: "Random value behind a label in another language",
-		Reason:   "A random value that is called a key or a token opens what it is for.",
-		Keywords: []string{"schlüssel", "clé api", "clé d'api", "clave api", "clave de api", "clave secreta", "clave de secreta", "clé secrète", "chiave api", "chave api", "chave da api", "sleutel", "klucz api", "klíč", "nyckel", "ключ", "токен", "密钥", "密鑰", "令牌", "トークン", "キー", "토큰", "api 키", "jeton", "token d'accès"},
-		Pattern: `(?i:schlüssel|clé (?:d'api|api|secrète)|clave (?:de )?(?:api|secreta)|chiave api|chave (?:da )?api|sleutel|klucz api|klíč|nyckel|ключ(?: api| доступа)?|токен(?: доступа)?|密钥|密鑰|令牌|トークン|キー|토큰|api 키|jeton(?: d['’]accès)?|token d'accès)` +
-			closing + `(?:[ \t]{0,3}[:=：][ \t]{0,3}|[ \t](?:ist|lautet|est|es|è|é|is|jest|je|är|—|–)[ \t]|(?:是|は|为)[ \t]?)` + opening + `([A-Za-z0-9_+/=.~-]{12,512})`,
-		Filters: []Filter{Random12, NotDigest, NotHexDigest},
-		Hits:    each(holding("API-Schlüssel: ", ""), holding("clé API : ", ""), holding("API 密钥：", ""), holding("ключ API: ", "")),
-		Misses:  each(plain("Schlüssel: Bezeichnung-des-Feldes-1"), plain("密钥：见 1Password")),
-	},
-	{
 		ID: "tm-token-column", Tier: Block3, Title: "Random value in a table",
 		Reason:   "A random value that is called a key, a token or a secret opens what it is for.",
 		Keywords: []string{"key", "token", "secret"},
-		Pattern: `(?i:key|token|secret)[ \t*` + "\x60" + `]{0,8}(?:\|[^|\n]{0,40}){0,3}\r?\n[|: \t-]{5,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*` + "\x60" + `]{0,8}` +
-			`([A-Za-z_+/=.~-]{0,24}\d[A-Za-z0-9_+/=.~-]{2,512})[ \t*` + "\x60" + `]{0,8}\|`,
+		Pattern: `(?i:key|token|secret)s?[ \t*` + "\x60" + `]{0,8}(?:\|[^|\n]{0,40}){0,3}\r?\n[|: \t-]{5,160}\r?\n(?:[^\n]{1,200}\n){0,4}?[^\n]{0,160}?\|[ \t*` + "\x60" + `]{0,8}` +
+			`([A-Za-z_+/=.~-]{0,64}\d[A-Za-z0-9_+/=.~-]{2,512})[ \t*` + "\x60" + `]{0,8}\|`,
 		Filters: []Filter{TokenColumn, Random12, NotHexDigest},
 		Hits:    each(holding("| Service | API key |\n|---|---|\n| Geocoder | ", " |\n"), holding("| host | token |\n|---|---|\n| a | x |\n| b | ", " |\n")),
 		Misses:  each(plain("| Service | API key |\n|---|---|\n| Geocoder | see-1password-2 |\n")),

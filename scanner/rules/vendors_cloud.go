@@ -3,6 +3,12 @@ package rules
 // vendorsCloud are the clouds and the places where software is run.
 var vendorsCloud = []Rule{
 	token(Rule{
+		ID: "tm-adafruit-io-key", Title: "Adafruit IO key",
+		Reason:   "An Adafruit IO key that reads and commands the devices of an account.",
+		Keywords: []string{"aio_"},
+		Pattern:  `aio_[A-Za-z0-9]{28}`, Filters: []Filter{mixed},
+	}, text("ai"+"o_"), blend(28)),
+	token(Rule{
 		ID: "tm-alibaba-access-key-id", Title: "Alibaba Cloud access key ID",
 		Reason:   "An Alibaba Cloud access key ID, half of a pair that opens a cloud account.",
 		Keywords: []string{"ltai"},
@@ -232,6 +238,12 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"rnd_"},
 		Pattern:  `rnd_[A-Za-z0-9]{28,32}`,
 	}, text("rn"+"d_"), alnum(28)),
+	anywhere(Rule{
+		ID: "tm-scaleway-key-pair", Title: "Scaleway secret key behind its access key",
+		Reason:   "A Scaleway secret that opens a cloud account.",
+		Keywords: []string{"scw"},
+		Pattern:  `SCW[A-Z0-9]{17}\b[^\n]{0,60}(?:\n[^\n]{0,80}){0,2}?(?i:secret)[\w -]{0,12}["'\x60*]{0,3}\s{0,3}(?:[:=]|is)?\s{0,3}["'\x60*]{0,3}(` + uuidPattern + `)\b`,
+	}, text("SC"+"W"), upper(17), text("\nsecret_key: "), uuid{}),
 	labelled(Rule{
 		ID: "tm-scaleway-secret-key", Title: "Scaleway secret key",
 		Reason:   "A Scaleway secret that opens a cloud account.",

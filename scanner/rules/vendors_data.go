@@ -10,6 +10,13 @@ var vendorsData = []Rule{
 		Keywords: []string{"avns_"},
 		Pattern:  `AVNS_[\w-]{15,40}`, Alphabet: `\w-`,
 	}, text("AV"+"NS_"), alnum(15)),
+	anywhere(Rule{
+		ID: "tm-algolia-client-key", Title: "Algolia key of a client",
+		Reason:   "An Algolia key that reads or changes a search index.",
+		Keywords: []string{"algolia", "searchclient"},
+		Pattern:  `(?i:algoliasearch|algolia\w{0,20}|searchclient(?:\.create)?)\(\s{0,8}["'][A-Z0-9]{10}["'],\s{0,8}["']([0-9a-f]{32})["']`,
+		Filters:  []Filter{NotSearchOnly},
+	}, text(`algoliasearch("`), upper(10), text(`", "`), hex(32), text(`")`)),
 	labelled(Rule{
 		ID: "tm-amplitude-secret-key", Title: "Amplitude secret key",
 		Reason:   "An Amplitude key that reads what the users of an application do.",

@@ -4,6 +4,13 @@ import "github.com/teammem/teammemd/scanner/samples"
 
 // vendorsMessaging are what sends messages and mail, and addresses to which anybody may post.
 var vendorsMessaging = []Rule{
+	anywhere(Rule{
+		ID: "tm-ably-api-key", Title: "Ably API key",
+		Reason:   "An Ably key that reads and sends the messages of an application.",
+		Keywords: []string{"ably"},
+		Pattern:  `(?i:ably)[^\n]{0,60}?\b([\w-]{6}\.[\w-]{6}:[\w-]{43})` + Terminator(`\w-`),
+		Filters:  []Filter{mixed},
+	}, text("ABLY_KEY="), blend(6), text("."), blend(6), text(":"), word(43)),
 	token(Rule{
 		ID: "tm-brevo-smtp-key", Title: "Brevo SMTP key",
 		Reason:   "A Brevo key that can send mail in your name.",
@@ -63,6 +70,12 @@ var vendorsMessaging = []Rule{
 		Keywords: []string{"dg9ro"},
 		Pattern:  `dG9rO[A-Za-z0-9+/]{50,60}={0,2}`, Alphabet: `\w+/=`,
 	}, text("dG"+"9rO"), alnum(50)),
+	token(Rule{
+		ID: "tm-klaviyo-api-key", Title: "Klaviyo private key",
+		Reason:   "A Klaviyo key that reads customers and can send mail in your name.",
+		Keywords: []string{"pk_"},
+		Pattern:  `pk_[0-9a-f]{34}`, Filters: []Filter{bare},
+	}, text("p"+"k_"), hex(34)),
 	labelled(Rule{
 		ID: "tm-line-channel-token", Title: "LINE channel access token",
 		Reason:   "A LINE token that sends messages as an account.",

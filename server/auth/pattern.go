@@ -19,6 +19,7 @@ const maxPatternBytes = 512
 type Pattern struct {
 	s        string
 	all      bool
+	exact    api.Repo // the one repo, zero for a pattern with stars
 	segments []string
 }
 
@@ -48,20 +49,22 @@ func ParsePattern(s string) (Pattern, error) {
 			return bad("** stands for whole segments and must be alone in its own")
 		}
 	}
-	return Pattern{s: folded, segments: segments}, nil
+	p := Pattern{s: folded, segments: segments}
+	if !strings.Contains(folded, "*") {
+		exact, err := api.ParseRepo(folded)
+		if err != nil {
+			return bad("the pattern is not spelled like a repo")
+		}
+		p.exact = exact
+	}
+	return p, nil
 }
 
 // String returns the pattern as it was checked, case folded.
 func (p Pattern) String() string { return p.s }
 
 // only returns the repo that a pattern without stars selects.
-func (p Pattern) only() (api.Repo, bool) {
-	if p.s == "" || strings.Contains(p.s, "*") {
-		return api.Repo{}, false
-	}
-	repo, err := api.ParseRepo(p.s)
-	return repo, err == nil
-}
+func (p Pattern) only() (api.Repo, bool) { return p.exact, !p.exact.IsZero() }
 
 // Match reports whether the pattern selects repo.
 func (p Pattern) Match(repo api.Repo) bool {

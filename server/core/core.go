@@ -34,6 +34,9 @@ type Options struct {
 	// found; nil for none.
 	Policies store.Policies
 	Rescans  store.Rescans
+	// Scrub rewrites what the store's files still hold of contents that are gone; nil
+	// where the store cannot. See [store.Keeper].
+	Scrub func(ctx context.Context) error
 	// Scan judges contents before they are stored. Required.
 	Scan ScanFunc
 	// Rules names the scanner's current rule set, version and hash; it is

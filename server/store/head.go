@@ -141,7 +141,8 @@ func overlay[T any](base, over []T, key func(T) api.Key, drop []api.Key) []T {
 // checksums, and a rename changes it.
 func (h *Head) Seal() {
 	sum := sha256.New()
-	buf := make([]byte, 0, 64<<10)
+	const row = 96 // bytes of most
+	buf := make([]byte, 0, min(64<<10, row*(len(h.Items)+len(h.Tombs)+len(h.Redacted))))
 	flush := func(min int) {
 		if len(buf) >= min {
 			sum.Write(buf)

@@ -11,10 +11,14 @@ import (
 	"github.com/teammem/teammemd/api"
 )
 
-// History returns the versions of one key, newest first; as many as the server
-// likes to send for a limit of 0. A key that was never written has none.
+// History returns the versions of one key, newest first, of all keys for the zero
+// Key; as many as the server likes to send for a limit of 0. A key that was never
+// written has none.
 func (c *Client) History(ctx context.Context, key api.Key, limit int) ([]api.VersionInfo, error) {
-	query := url.Values{"repo": {c.repo.String()}, "key": {key.String()}}
+	query := url.Values{"repo": {c.repo.String()}}
+	if !key.IsZero() {
+		query.Set("key", key.String())
+	}
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
@@ -23,6 +27,19 @@ func (c *Client) History(ctx context.Context, key api.Key, limit int) ([]api.Ver
 		return nil, err
 	}
 	return answer.Versions, nil
+}
+
+// Content returns one key as it was written at a version.
+func (c *Client) Content(ctx context.Context, key api.Key, version uint64) (api.ContentAnswer, error) {
+	query := url.Values{"repo": {c.repo.String()}, "key": {key.String()}, "version": {strconv.FormatUint(version, 10)}}
+	var answer api.ContentAnswer
+	if err := c.ask(ctx, http.MethodGet, api.PathContent, query, nil, &answer); err != nil {
+		return api.ContentAnswer{}, err
+	}
+	if api.SumString(answer.Content) != answer.Checksum {
+		return api.ContentAnswer{}, fmt.Errorf("%w: a content does not match its checksum", api.ErrBadAnswer)
+	}
+	return answer, nil
 }
 
 // Search returns the entries that a query finds, best first, at most limit of them
@@ -46,6 +63,15 @@ func (c *Client) Search(ctx context.Context, query string, limit, offset int) (a
 func (c *Client) Restore(ctx context.Context, key api.Key, version uint64) (api.PushAnswer, error) {
 	var answer api.PushAnswer
 	err := c.ask(ctx, http.MethodPost, api.PathRestore, nil, api.RestoreRequest{Repo: c.repo, Key: key.String(), Version: version}, &answer)
+	return answer, err
+}
+
+// Redact takes contents away for good. It is for maintainers. Nothing of the
+// request is part of any error.
+func (c *Client) Redact(ctx context.Context, request api.RedactRequest) (api.RedactAnswer, error) {
+	request.Repo = c.repo
+	var answer api.RedactAnswer
+	err := c.ask(ctx, http.MethodPost, api.PathRedact, nil, request, &answer)
 	return answer, err
 }
 

@@ -60,6 +60,7 @@ const (
 	LoseKey       Kind = "lose-key" // the server forgets an entry without a tombstone
 	Forget        Kind = "forget"
 	Revive        Kind = "revive"
+	Redact        Kind = "redact"       // a content is taken away for good; Arg chooses
 	PlantSecret   Kind = "plant-secret" // by somebody without our client
 	Hostile       Kind = "hostile"      // contents that fail their checks
 	Wait          Kind = "wait"
@@ -89,6 +90,7 @@ type History struct {
 	Big     bool   `json:"big,omitempty"`    // texts are large, so that batches fill up
 	Few     bool   `json:"few,omitempty"`    // the server takes fewer keys than there are
 	Merge   bool   `json:"merge,omitempty"`  // clients merge clean conflicts
+	Steady  bool   `json:"steady,omitempty"` // the rules of the guards stay what they are
 	Ops     []Op   `json:"ops"`
 }
 
@@ -139,6 +141,7 @@ var mix = []share{
 	{LoseKey, 6, false},
 	{Forget, 24, false},
 	{Revive, 16, false},
+	{Redact, 10, false},
 	{PlantSecret, 6, false},
 	{Hostile, 6, false},
 	{Wait, 110, false},
@@ -175,6 +178,7 @@ func Draw(seed uint64) History {
 		}
 		h.Ops = append(h.Ops, op)
 	}
+	h.Steady = one(8)
 	return h
 }
 
@@ -191,7 +195,7 @@ func drawKind(r *rand.Rand) (m share) {
 // isHuman reports whether people do it.
 func (k Kind) isHuman() bool {
 	switch k {
-	case SavePlain, SaveTorn, SaveAtomic, SaveVim, Truncate, Delete, Storm, Sync, Pause, Resume, Resolve, Forget, Revive:
+	case SavePlain, SaveTorn, SaveAtomic, SaveVim, Truncate, Delete, Storm, Sync, Pause, Resume, Resolve, Forget, Revive, Redact:
 		return true
 	}
 	return false

@@ -58,6 +58,7 @@ func fewerThings(h History, fails func(History) bool) History {
 		func(h *History) { h.Big = false },
 		func(h *History) { h.Few = false },
 		func(h *History) { h.Merge = false },
+		func(h *History) { h.Steady = false },
 		func(h *History) { h.Clients-- }, func(h *History) { h.Clients-- }, func(h *History) { h.Clients-- },
 		func(h *History) { h.Keys-- }, func(h *History) { h.Keys-- }, func(h *History) { h.Keys-- }, func(h *History) { h.Keys-- },
 	} {

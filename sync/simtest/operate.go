@@ -103,6 +103,8 @@ func (w *World) befall(m *machine, key api.Key, op Op) {
 		w.server.forget(key)
 	case Revive:
 		w.server.revive(key)
+	case Redact:
+		w.redact(key, op)
 	case PlantSecret:
 		if _, live := w.server.live[key]; live {
 			w.stats.fault(PlantSecret)

@@ -18,7 +18,7 @@ import (
 // history.
 func promiseAcknowledged(w *World) error {
 	for _, d := range w.acked {
-		if !w.server.had(d.key, d.text) {
+		if !w.server.had(d.key, d.text) && !w.server.ledger[d.text.sum] {
 			return fmt.Errorf("invariant 1: %q at %q was acknowledged to client %d and is not in the history", d.text.s, d.key, d.client)
 		}
 	}
@@ -42,7 +42,7 @@ func (w *World) finds(d debt) bool { return w.findsBeside(d, nil) }
 
 // findsBeside is finds, without one file.
 func (w *World) findsBeside(d debt, without *inode) bool {
-	if w.server.had(d.key, d.text) || w.machines[d.client].state.hasCopy(d.key, d.text) {
+	if w.server.ledger[d.text.sum] || w.server.had(d.key, d.text) || w.machines[d.client].state.hasCopy(d.key, d.text) {
 		return true
 	}
 	for _, m := range w.machines {
@@ -138,6 +138,8 @@ func (m *machine) hasCause(held teamsync.Held) bool {
 		return strings.Contains(s.live[held.Key].s, secretMark)
 	case api.HeldForgottenOnServer:
 		return s.tombs[held.Key] != 0 && f != nil
+	case api.HeldRedacted:
+		return s.ledger[mine.sum]
 	case api.HeldTooLarge:
 		return len(mine.s) > tree{m}.maxBytes()
 	case api.HeldCaseTwin:

@@ -16,8 +16,9 @@ type server struct {
 	tombs   map[api.Key]uint64
 	history map[api.Key][]text
 	lost    map[api.Key]bool // without a tombstone: a fault of its own
-	changes int              // grows with each change
-	least   int              // how many keys an ordinary sync must leave
+	ledger  map[api.Checksum]bool
+	changes int // grows with each change
+	least   int // how many keys an ordinary sync must leave
 
 	limit  int // bytes of one entry
 	most   int // keys
@@ -30,7 +31,7 @@ type server struct {
 func newServer() *server {
 	return &server{
 		epoch: "e1", live: map[api.Key]text{}, tombs: map[api.Key]uint64{}, history: map[api.Key][]text{},
-		lost: map[api.Key]bool{}, limit: api.MaxEntryBytes, most: api.MaxEntries, sumFor: -1,
+		lost: map[api.Key]bool{}, ledger: map[api.Checksum]bool{}, limit: api.MaxEntryBytes, most: api.MaxEntries, sumFor: -1,
 	}
 }
 
@@ -52,6 +53,9 @@ func (s *server) checksum() api.Checksum {
 	for _, key := range slices.SortedFunc(maps.Keys(s.tombs), api.Key.Compare) {
 		buf = fmt.Appendf(buf, "%s\x01%d", key, s.tombs[key])
 	}
+	for _, sum := range s.redactions() {
+		buf = append(buf, sum[:]...)
+	}
 	s.sum, s.sumFor = api.Sum(buf), s.changes
 	return s.sum
 }
@@ -66,7 +70,7 @@ func (s *server) view(known api.Checksum) (*api.View, error) {
 	if sum == known {
 		return &api.View{NotModified: true, Epoch: s.epoch, Version: s.version}, nil
 	}
-	view := &api.View{Epoch: s.epoch, Version: s.version, Checksum: sum, Sums: make(map[api.Key]api.Checksum, len(s.live)), Tombs: maps.Clone(s.tombs)}
+	view := &api.View{Epoch: s.epoch, Version: s.version, Checksum: sum, Sums: make(map[api.Key]api.Checksum, len(s.live)), Tombs: maps.Clone(s.tombs), Redacted: s.redactions()}
 	for key, content := range s.live {
 		view.Sums[key] = content.sum
 	}
@@ -130,6 +134,9 @@ func (s *server) refuses(entries []api.Outgoing) error {
 	for _, o := range entries {
 		_, known := s.live[o.Key]
 		switch {
+		case s.ledger[o.Sum]:
+			verdict = api.ErrRedacted
+			findings = append(findings, api.Finding{Key: o.Key.String(), Rule: "content_redacted"})
 		case o.Key == s.poison:
 			return api.Errorf(api.ErrBadRequest, "") // names nothing
 		case len(o.Content) > s.limit:
@@ -199,7 +206,7 @@ func (s *server) lose(key api.Key) {
 
 func (s *server) clone() *server {
 	c := *s
-	c.live, c.tombs, c.lost = maps.Clone(s.live), maps.Clone(s.tombs), maps.Clone(s.lost)
+	c.live, c.tombs, c.lost, c.ledger = maps.Clone(s.live), maps.Clone(s.tombs), maps.Clone(s.lost), maps.Clone(s.ledger)
 	c.history = make(map[api.Key][]text, len(s.history))
 	for key, past := range s.history {
 		c.history[key] = slices.Clone(past)
@@ -210,8 +217,11 @@ func (s *server) clone() *server {
 // restore sets the server back to an older state, in a new epoch.
 func (s *server) restore(from *server) {
 	old := from.clone()
-	epoch, changes := s.epoch+"'", s.changes
+	epoch, changes, ledger := s.epoch+"'", s.changes, s.ledger
 	*s = *old
 	s.epoch, s.changes, s.sumFor = epoch, changes+1, -1
 	s.least = len(s.live)
+	for _, sum := range sorted(ledger) {
+		s.takeAway(sum, nil)
+	}
 }

@@ -25,6 +25,7 @@ func (w *World) settle() {
 		w.broke(promiseConverged(m))
 		w.broke(promiseNoStrays(m))
 		w.broke(promiseWholeFiles(m))
+		w.broke(promiseRedactedGone(m))
 	}
 	w.broke(promiseAcknowledged(w))
 	w.broke(promiseNothingLost(w))

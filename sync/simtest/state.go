@@ -21,7 +21,8 @@ type state struct {
 	// What the engine was told to be durable, to hold against what is found.
 	promised     api.Memory
 	underWay     *api.Record
-	acknowledged int // saved copies
+	acknowledged int                   // saved copies
+	purged       map[api.Checksum]bool // durable
 }
 
 // copied is one saved copy.
@@ -137,6 +138,9 @@ func (s *state) Save(_ context.Context, saved api.SavedCopy) (string, error) {
 		return "", err
 	}
 	content := text{saved.Content, saved.Sum}
+	if s.purged[saved.Sum] {
+		return "", nil
+	}
 	id := api.SumString(saved.Key.String() + saved.Sum.Hex()).Hex()[:8]
 	if s.copiesFull > 0 && !s.w.settling {
 		s.copiesFull--
@@ -161,6 +165,39 @@ func (s *state) Save(_ context.Context, saved api.SavedCopy) (string, error) {
 		s.disk.relink(link{team, "notes/conflict.md", &inode{text: content, disk: noText, dirty: true}})
 	}
 	return id, s.between()
+}
+
+// Purge remembers what must not be kept, then removes it.
+func (s *state) Purge(_ context.Context, sums []api.Checksum) error {
+	if err := s.between(); err != nil {
+		return err
+	}
+	if s.copiesFull > 0 && !s.w.settling {
+		s.copiesFull--
+		s.w.stats.fault(CopiesFull)
+		return fmt.Errorf("purging: %w", errNoSpace)
+	}
+	if s.purged == nil {
+		s.purged = make(map[api.Checksum]bool)
+	}
+	for _, sum := range sums {
+		if !s.purged[sum] {
+			s.purged[sum] = true
+			s.disk.written++
+		}
+	}
+	for i, c := range slices.Backward(s.copies) {
+		if err := s.between(); err != nil {
+			return err
+		}
+		if s.purged[c.text.sum] {
+			if c.promised {
+				s.acknowledged--
+			}
+			s.copies = slices.Delete(s.copies, i, i+1)
+		}
+	}
+	return s.between()
 }
 
 func (s *state) hasCopy(key api.Key, content text) bool { return s.copyAt(key, content) >= 0 }

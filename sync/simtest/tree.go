@@ -236,8 +236,15 @@ func (t tree) persist(name string) error {
 type guard struct{ *machine }
 
 // Rules change with every start of a process, as an update would change them: all
-// is judged again, whatever else happens, and with the same outcome.
-func (g guard) Rules() string { return "simulated " + strconv.Itoa(g.starts) }
+// is judged again, whatever else happens, and with the same outcome. In some
+// histories they stay the same: else nobody would notice a first cycle that is
+// wrong about files that it need not read again.
+func (g guard) Rules() string {
+	if g.w.history.Steady {
+		return "simulated"
+	}
+	return "simulated " + strconv.Itoa(g.starts)
+}
 
 // Check is asked from several goroutines and changes nothing.
 func (g guard) Check(_ context.Context, key api.Key, content string, _ api.Vouched) ([]api.Finding, error) {

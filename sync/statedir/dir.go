@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
 )
 
@@ -21,6 +22,8 @@ type Dir struct {
 	path    string
 	journal journal
 	lock    *Lock
+	// redacted is what [Dir.Purge] was told, nil until it was read.
+	redacted map[api.Checksum]bool
 }
 
 // Open prepares the directory at path, creating it when absent. It reads

@@ -42,13 +42,16 @@ func (d *Dir) contentOf(sum api.Checksum) string { return filepath.Join(d.savedD
 // Save keeps a copy durably and returns its id, at least 8 hexadecimal digits
 // that depend on key and content alone: the same again returns the same id,
 // keeps what was marked read, and only moves the time on. A conflict outranks
-// the other reasons.
+// the other reasons. A content that was purged is not kept; the id is then "".
 func (d *Dir) Save(ctx context.Context, saved api.SavedCopy) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
 	if saved.Key.IsZero() || saved.Sum != api.SumString(saved.Content) {
 		return "", errors.New("saving a copy: key missing or checksum wrong")
+	}
+	if gone, err := d.isRedacted(saved.Sum); gone || err != nil {
+		return "", err
 	}
 	id, err := d.save(saved)
 	if err != nil {

@@ -39,6 +39,9 @@ func (d *Dir) Text(ctx context.Context, sum api.Checksum) (string, error) {
 // Keep stores the text of a base. It is not durable when it returns, and need
 // not be.
 func (d *Dir) Keep(ctx context.Context, sum api.Checksum, text string) error {
+	if gone, err := d.isRedacted(sum); gone || err != nil {
+		return err
+	}
 	if _, err := d.Text(ctx, sum); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

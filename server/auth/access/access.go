@@ -198,7 +198,11 @@ func (a *Access) person(ctx context.Context, g auth.Grant, repo api.Repo) (Decis
 // service decides for a service token.
 func (a *Access) service(ctx context.Context, g auth.Grant, repo api.Repo) (Decision, error) {
 	home, role, err := a.bound(ctx, g, repo, api.Repo{})
-	return Decision{Role: role, Repo: home}, err
+	d := Decision{Role: role, Repo: home}
+	if a.o.Names != nil {
+		d.Until = a.o.Now().Add(YesLife) // another server may rename
+	}
+	return d, err
 }
 
 // bound returns the most that a token allows in repo, whose data is at home (the
@@ -217,11 +221,11 @@ func (a *Access) bound(ctx context.Context, g auth.Grant, repo, home api.Repo) (
 			return repo, api.NoRole, err
 		}
 	}
-	if !exact {
-		return home, min(role, g.Bound(home)), nil
-	}
-	if repo == only {
+	switch {
+	case home == repo && role > api.NoRole, repo == only: // the usual case, at no cost
 		return home, role, nil
+	case !exact:
+		return home, min(role, g.Bound(home)), nil
 	}
 	its, _, err := a.names.at(ctx, only)
 	if err != nil || its != home {

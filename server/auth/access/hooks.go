@@ -68,7 +68,7 @@ func (a *Access) renamed(ctx context.Context, e forge.Event) error {
 	if err != nil || home != e.From || identity != e.Identity {
 		return err
 	}
-	if _, err := a.names.bind(ctx, e.To, e.Identity); err != nil {
+	if _, _, err := a.names.bind(ctx, e.To, e.Identity); err != nil {
 		a.o.Log.ErrorContext(ctx, "renamed repository keeps its old name here", "from", e.From.String(), "to", e.To.String(), "error", err)
 	}
 	return nil

@@ -65,8 +65,11 @@ func (a *Access) inquire(ctx context.Context, key question, e, last *entry) erro
 	if a.o.Names == nil {
 		return nil
 	}
-	e.home, err = a.names.bind(ctx, said.Name, said.Identity)
+	var moved bool
+	e.home, moved, err = a.names.bind(ctx, said.Name, said.Identity)
 	switch {
+	case moved:
+		a.broadcast() // who listens to data that was moved listens at the wrong place
 	case errors.Is(err, store.ErrNameTaken):
 		a.o.Log.ErrorContext(ctx, "repository was renamed, and its new name has memory of its own here: one of them has to be moved",
 			"repo", said.Name.String(), "identity", said.Identity)

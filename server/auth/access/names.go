@@ -69,14 +69,15 @@ func (n *names) at(ctx context.Context, name api.Repo) (home api.Repo, identity 
 }
 
 // bind is [store.Names.Bind], which it spares where nothing can have changed.
-func (n *names) bind(ctx context.Context, name api.Repo, identity string) (api.Repo, error) {
+// changed reports whether data may be elsewhere now.
+func (n *names) bind(ctx context.Context, name api.Repo, identity string) (home api.Repo, changed bool, err error) {
 	if home, has, err := n.at(ctx, name); err == nil && home == name && has == identity {
-		return home, nil
+		return home, false, nil
 	}
-	home, err := n.store.Bind(ctx, name, identity)
+	home, err = n.store.Bind(ctx, name, identity)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.binds++
 	clear(n.by)
-	return home, err
+	return home, err == nil, err
 }

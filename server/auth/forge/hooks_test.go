@@ -103,7 +103,7 @@ func TestHooks(t *testing.T) {
 			continue
 		}
 		want := forge.Event{Identity: tt.identity, From: repo(tt.from), To: repo(tt.to), Owners: strings.Fields(tt.owners)}
-		for _, name := range strings.Fields(tt.repos) {
+		for name := range strings.FieldsSeq(tt.repos) {
 			want.Repos = append(want.Repos, repo(name))
 		}
 		if len(want.Owners) == 0 {

@@ -126,6 +126,13 @@ func TestRedirects(t *testing.T) {
 			if a.status != 200 || !strings.Contains(a.body, "Approve") {
 				t.Errorf("%s %q: status %d", client, redirect, a.status)
 			}
+			source := strings.TrimSuffix(strings.TrimSuffix(redirect, "/callback"), "/back")
+			if strings.Contains(redirect, "[") {
+				source = "http:" // a policy cannot say more
+			}
+			if csp := a.header.Get("Content-Security-Policy"); !strings.Contains(csp, "form-action 'self' "+source+";") {
+				t.Errorf("%q: the answer could not be sent: %s", redirect, csp)
+			}
 			w.back(b.answer(a, api.PathAuthorize, "approve"), redirect)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -65,7 +66,10 @@ type pageFunc func(w http.ResponseWriter, r *http.Request) error
 // page makes a handler of it.
 func (s *Server) page(answer pageFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		err := answer(w, r)
+		err := s.spend(s.limits.token, s.o.Address(r))
+		if err == nil {
+			err = answer(w, r)
+		}
 		if err == nil {
 			return
 		}
@@ -84,6 +88,14 @@ func (s *Server) page(answer pageFunc) http.HandlerFunc {
 	}
 }
 
+// policySource is an origin as a policy can say it: the grammar knows no IPv6.
+func policySource(origin string) string {
+	if scheme, host, _ := strings.Cut(origin, "//"); strings.HasPrefix(host, "[") {
+		return scheme
+	}
+	return origin
+}
+
 // show answers with a page. Nothing is sent where it returns an error.
 func (s *Server) show(w http.ResponseWriter, status int, name string, d pageData) error {
 	var body bytes.Buffer
@@ -94,7 +106,7 @@ func (s *Server) show(w http.ResponseWriter, status int, name string, d pageData
 	noStore(h)
 	action := "'self'"
 	if d.Target != "" {
-		action += " " + d.Target // browsers hold the redirect that answers a form against it
+		action += " " + policySource(d.Target) // browsers hold the redirect that answers a form against it
 	}
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src "+styleHash+"; form-action "+action+"; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("X-Frame-Options", "DENY")

@@ -153,3 +153,17 @@ func TestUserCodesCannotBeGuessed(t *testing.T) {
 	address = "of the owner"
 	w.wantRefusal("a later one lives", w.poll(w.begin()), 400, "authorization_pending")
 }
+
+// TestPagesAreLimited: looking at pages costs something as well.
+func TestPagesAreLimited(t *testing.T) {
+	w := newWorld(t)
+	b := w.browser()
+	for range 1000 {
+		if a := b.get(api.PathSignIn); a.status != 200 {
+			t.Fatalf("status %d", a.status)
+		}
+	}
+	if a := b.get(api.PathSignIn); a.status != 429 || a.header.Get("Retry-After") == "" {
+		t.Errorf("status %d, %v", a.status, a.header)
+	}
+}

@@ -169,6 +169,7 @@ func BenchmarkHead(b *testing.B) {
 	}
 	read := func(s *pgstore.Store) func(*testing.B) {
 		return func(b *testing.B) {
+			b.Helper()
 			for b.Loop() {
 				if head, err := s.Head(b.Context(), acme); err != nil || len(head.Items) != 5000 {
 					b.Fatal(err)

@@ -200,6 +200,7 @@ func (s *Store) Head(ctx context.Context, repo api.Repo) (*store.Head, error) {
 		return nil, fmt.Errorf("reading %q: %w", repo, err)
 	}
 	r, current := s.heads.get(repo)
+	s.meter.HeadRead(current)
 	if !current {
 		if r, err = s.refresh(ctx, repo); err != nil {
 			return nil, fmt.Errorf("reading %q: %w", repo, err)

@@ -46,6 +46,9 @@ type Options struct {
 	// Patience is how long a call goes on trying while the database cannot be
 	// reached; 0 means [DefaultPatience].
 	Patience time.Duration
+	// Meter counts what happens; each update is a transaction of its own. Default:
+	// nobody does.
+	Meter store.Meter
 	// Log gets one line when the feed loses and finds its connection. Default:
 	// discarded.
 	Log *slog.Logger
@@ -56,6 +59,7 @@ type Store struct {
 	pool     *pgxpool.Pool
 	serve    bool
 	patience time.Duration
+	meter    store.Meter
 	log      *slog.Logger
 	name     string // random: it tells own notifications from others'
 
@@ -95,7 +99,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		serve: o.Serve, patience: cmp.Or(o.Patience, DefaultPatience), log: o.Log, name: rand.Text(),
-		closing: make(chan struct{}),
+		closing: make(chan struct{}), meter: o.Meter,
+	}
+	if s.meter == nil {
+		s.meter = store.Unmetered{}
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/store"
 )
 
 // ErrNotEmpty says that a database has data already.
@@ -82,10 +83,10 @@ func (t *taker) all(ctx context.Context) error {
 		{table: "tombs", columns: []string{"repo", "key", "version"}, change: t.ofRepo()},
 		{table: "redactions", columns: []string{"repo", "sum", "at_ms"}, change: t.ofRepo()},
 		{table: "actors", columns: []string{"repo", "id", "digest", "actor"}, change: t.ofRepo(hexIn("id"), t.actor)},
-		{table: "versions", columns: versions, change: t.ofRepo(hexIn("actor"), flagIn("redacted"), flagIn("pruned"))},
+		{table: "versions", columns: versions, change: t.ofRepo(sealed, hexIn("actor"), flagIn("redacted"), flagIn("pruned"))},
 		{
 			table: "audit", columns: []string{"repo", "number", "action", "actor", "at_ms", "version", "salt", "detail", "digest", "seals", "hash"},
-			change: t.ofRepo(hexIn("actor"), zeroIn("seals")),
+			change: t.ofRepo(hexIn("actor"), zeroIn("seals"), digested),
 		},
 		{
 			table: "scan_policy", columns: []string{"repo", "number", "id", "rule", "keys", "reason", "actor", "at_ms", "expires_ms", "ended_ms", "ended_by"},
@@ -110,8 +111,17 @@ func (t *taker) all(ctx context.Context) error {
 			return err
 		}
 	}
+	if _, err := t.tx.Exec(ctx, sealRows); err != nil {
+		return fmt.Errorf("sealing the chains: %w", err)
+	}
 	return t.meta(ctx)
 }
+
+// sealRows gives each audit row the seals of the versions that its change made, as
+// store.SealAll does.
+const sealRows = `UPDATE audit t SET seals = v.seals FROM (
+		SELECT repo, version, sha256(string_agg(seal, ''::bytea ORDER BY ordinal)) AS seals FROM versions GROUP BY repo, version
+	) v WHERE t.repo = v.repo AND t.version = v.version`
 
 // repos copies the repos' own rows, gives them numbers, and enters names and
 // identities.
@@ -127,6 +137,9 @@ func (t *taker) repos(ctx context.Context) error {
 			r["repo"], r["audit_number"], r["audit_hash"] = t.ids[id], r["chain"], r["chain_hash"]
 			if r["identity"] == nil {
 				r["identity"] = ""
+			}
+			if r["audit_hash"] == nil { // the chain has no row
+				r["audit_hash"] = make([]byte, 32)
 			}
 			if id != serverRepo {
 				names = append(names, []any{r["name"], r["repo"]})
@@ -244,6 +257,42 @@ func zeroIn(column string) func(theirs) error {
 		}
 		return nil
 	}
+}
+
+// digested gives a row that never had a detail the digest of none.
+func digested(r theirs) error {
+	if r["digest"] == nil {
+		none := store.DigestDetail([16]byte{}, "")
+		r["digest"] = none[:]
+	}
+	return nil
+}
+
+// sealed computes the seal of a version that was not redacted.
+func sealed(r theirs) error {
+	if r["seal"] != nil {
+		return nil
+	}
+	text := func(column string) string { s, _ := r[column].(string); return s }
+	number := func(column string) int64 { n, _ := r[column].(int64); return n }
+	key, err := api.ParseKey(text("key"))
+	if err != nil {
+		return fmt.Errorf("a stored key is damaged: %w", err)
+	}
+	v := store.Version{
+		Key: key, Version: uint64(number("version")), Op: store.Op(text("op")), Bytes: int(number("bytes")), Rules: text("rules"), Allowed: text("allowed"),
+	}
+	if stored, ok := r["sum"].([]byte); ok {
+		if v.Sum, err = sumOf(stored); err != nil {
+			return err
+		}
+	}
+	if salt, ok := r["salt"].([]byte); ok {
+		copy(v.Salt[:], salt)
+	}
+	seal := v.Seal()
+	r["seal"] = seal[:]
+	return nil
 }
 
 func accountIn(r theirs) error {

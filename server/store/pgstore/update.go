@@ -146,7 +146,9 @@ func (u *update) apply(ctx context.Context, r *row, c store.Change, era uint64) 
 	err = retry(ctx, u.s.patience, func() error {
 		w.change = newChange()
 		var lost bool
+		begun := time.Now()
 		lost, settled, err = u.s.applyOnce(ctx, w)
+		u.s.meter.Committed(1, time.Since(begun), err == nil)
 		if !lost {
 			return err
 		}
@@ -243,7 +245,9 @@ func (u *update) withLock(ctx context.Context) (settled bool, err error) {
 	if err := tx.QueryRow(ctx, applyStatement, w.args()...).Scan(&applied); err != nil || !applied {
 		return false, err
 	}
+	begun := time.Now()
 	lost, err := u.s.finish(ctx, conn, tx)
+	u.s.meter.Committed(1, time.Since(begun), err == nil)
 	if lost {
 		var done bool
 		if _, done, err = u.s.look(ctx, w.change, r.id, err); err == nil && !done {

@@ -16,6 +16,13 @@ import (
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
+// signed says who made a change, as the server does.
+func signed(c store.Change) store.Change {
+	c.Actor = api.Actor{Token: "ada's laptop", Person: "Ada Lovelace", Device: "ada-laptop", Agent: "claude-code", Session: "6f0e5c1a-1111-4222-8333-444455556666"}
+	c.Rules = "8.30.1+0123456789abcdef"
+	return c
+}
+
 // entries makes a change of n entries of 4 KB each, all different.
 func entries(n int, salt any) store.Change {
 	c := store.Change{At: time.Now()}
@@ -24,7 +31,7 @@ func entries(n int, salt any) store.Change {
 		content = content[:4096]
 		c.Puts = append(c.Puts, store.Put{Key: mustKey(fmt.Sprintf("notes/%05d.md", i)), Content: content, Sum: api.SumString(content)})
 	}
-	return c
+	return signed(c)
 }
 
 func must(b *testing.B, s *sqlitestore.Store, repo api.Repo, c store.Change) *store.Head {
@@ -69,7 +76,8 @@ func BenchmarkWriters(b *testing.B) {
 		for pb.Next() {
 			i := next.Add(1)
 			content := strconv.FormatInt(i, 10) + text
-			if _, err := s.Update(b.Context(), repos[i%1000], putting(fmt.Sprintf("%d.md", i/1000%50), content)); err != nil {
+			c := signed(change(fmt.Sprintf("%d.md", i/1000%50), content))
+			if _, err := s.Update(b.Context(), repos[i%1000], func(store.Tx) (store.Change, error) { return c, nil }); err != nil {
 				b.Error(err)
 			}
 		}

@@ -4,14 +4,17 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -51,9 +54,17 @@ func writeUntilKilled(dir string) error {
 		go func() {
 			for i := 0; ; i++ {
 				repo := mustRepo(fmt.Sprintf("acme/r%d", w%4))
+				if i%16 == 15 {
+					if err := amongWrites(s, repo, w == 0); err != nil {
+						failed <- err
+						return
+					}
+				}
 				key := fmt.Sprintf("w%d/%d.md", w, i%50)
 				content := fmt.Sprintf("%d %d %d ", os.Getpid(), w, i) + strings.Repeat("text ", i%800)
-				head, err := s.Update(context.Background(), repo, putting(key, content))
+				c := change(key, content)
+				c.Actor = api.Actor{Person: "ada", Session: strconv.Itoa(i % 7)}
+				head, err := s.Update(context.Background(), repo, func(store.Tx) (store.Change, error) { return c, nil })
 				if err != nil {
 					failed <- err
 					return
@@ -69,6 +80,19 @@ func writeUntilKilled(dir string) error {
 		}()
 	}
 	return <-failed
+}
+
+// amongWrites does what is not a write: adds to the chain, redacts what was
+// never there, and scrubs.
+func amongWrites(s *sqlitestore.Store, repo api.Repo, scrub bool) error {
+	ctx := context.Background()
+	c := store.Change{At: time.Now(), Redact: []api.Checksum{api.SumString(time.Now().String())}}
+	_, err := s.Update(ctx, repo, func(store.Tx) (store.Change, error) { return c, nil })
+	err = errors.Join(err, s.Audit(ctx, repo, store.Event{Action: store.ActionAllow, At: time.Now(), Detail: `{"among":"writes"}`}))
+	if scrub {
+		err = errors.Join(err, s.Scrub(ctx))
+	}
+	return err
 }
 
 // acked is a write that a child said was done.
@@ -130,37 +154,66 @@ func killWhileWriting(t *testing.T, dir string, n int) (writes []acked) {
 	return writes
 }
 
+var kills = flag.Int("kills", 10, "how often a writer is killed")
+
+// TestKilledWhileWriting: after each kill every acknowledged write is there, with
+// its row in the chain, and a check finds nothing.
 func TestKilledWhileWriting(t *testing.T) {
 	dir := t.TempDir()
 	var writes []acked
-	for round := range 3 {
-		writes = append(writes, killWhileWriting(t, dir, 300+200*round)...)
+	for round := range *kills {
+		writes = append(writes, killWhileWriting(t, dir, 60+40*(round%5))...)
 		s := serve(t, dir)
-		history := make(map[string]map[uint64]store.Version)
+		if head, err := s.Update(t.Context(), mustRepo("acme/r0"), putting("after.md", strconv.Itoa(round))); err != nil {
+			t.Errorf("round %d: going on: %+v, %v", round, head, err)
+		}
+		byRepo := make(map[string][]acked)
 		for _, w := range writes {
-			repo := mustRepo(w.repo)
-			if history[w.repo] == nil {
-				history[w.repo] = make(map[uint64]store.Version)
-				versions, err := s.History(t.Context(), repo, api.Key{}, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, v := range versions {
-					history[w.repo][v.Version] = v
-				}
-			}
-			got := history[w.repo][w.version]
-			if got.Key.String() != w.key || got.Sum != w.sum {
-				t.Errorf("round %d: acknowledged %+v, found %+v", round, w, got)
-			}
-			if bodies, err := s.Bodies(t.Context(), repo, []api.Checksum{w.sum}); err != nil || api.SumString(bodies[w.sum]) != w.sum {
-				t.Errorf("round %d: body of %+v is missing, %v", round, w, err)
-			}
+			byRepo[w.repo] = append(byRepo[w.repo], w)
+		}
+		for name, acknowledged := range byRepo {
+			wantWrites(t, s, mustRepo(name), acknowledged)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 		wantSound(t, dir)
+		if t.Failed() {
+			t.Fatalf("after kill %d", round+1)
+		}
 	}
-	t.Logf("%d acknowledged writes, all found", len(writes))
+	t.Logf("FIGURE %d kills, %d acknowledged writes, all found, every check clean", *kills, len(writes))
+}
+
+// wantWrites looks for what was acknowledged, in history, contents and chain.
+func wantWrites(t *testing.T, s *sqlitestore.Store, repo api.Repo, writes []acked) {
+	t.Helper()
+	versions, err := s.History(t.Context(), repo, api.Key{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	history := make(map[uint64]store.Version)
+	for _, v := range versions {
+		history[v.Version] = v
+	}
+	rows, err := s.Trail(t.Context(), repo, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := make(map[uint64]store.AuditRow)
+	for _, row := range rows {
+		made[row.Version] = row
+	}
+	for _, w := range writes {
+		got := history[w.version]
+		if got.Key.String() != w.key || got.Sum != w.sum {
+			t.Errorf("acknowledged %+v, found %+v", w, got)
+		}
+		if row := made[w.version]; row.Seals != store.SealAll([][32]byte{got.Seal()}) || row.ActorID != got.ActorID {
+			t.Errorf("acknowledged %+v, the chain has %+v", w, row)
+		}
+		if bodies, err := s.Bodies(t.Context(), repo, []api.Checksum{w.sum}); err != nil || api.SumString(bodies[w.sum]) != w.sum {
+			t.Errorf("body of %+v is missing, %v", w, err)
+		}
+	}
 }

@@ -14,8 +14,22 @@ import (
 // []byte or nil.
 type Row = map[string]any
 
-// Dump lends use a way to read whole tables as they are, all of one moment, for
-// moving them elsewhere. The rows of a table end with an error, if any, and must be
+// dumped says how tables are read that keep their rows in another form than they
+// mean: actors are named by their pseudonym, and a repo has the hash at the end of
+// its chain.
+var dumped = map[string]string{
+	"repos": "SELECT r.*, t.hash AS chain_hash FROM repos r LEFT JOIN audit t ON (t.repo, t.number) = (r.id, r.chain)",
+	"versions": `SELECT v.repo, v.version, v.ordinal, v.key, v.op, v.sum, v.bytes, v.at_ms, a.id AS actor, v.rules, v.allowed, v.redacted, v.pruned, v.salt, v.seal
+		FROM versions v LEFT JOIN actors a ON (a.repo, a.number) = (v.repo, v.actor)`,
+	"audit": `SELECT t.repo, t.number, t.action, a.id AS actor, t.at_ms, t.version, t.salt, t.detail, t.digest, t.hash
+		FROM audit t LEFT JOIN actors a ON (a.repo, a.number) = (t.repo, t.actor)`,
+	"scan_policy": `SELECT p.repo, p.number, p.id, p.rule, p.keys, p.reason, a.id AS actor, p.at_ms, p.expires_ms, p.ended_ms, b.id AS ended_by
+		FROM scan_policy p LEFT JOIN actors a ON (a.repo, a.number) = (p.repo, p.actor) LEFT JOIN actors b ON (b.repo, b.number) = (p.repo, p.ended_by)`,
+}
+
+// Dump lends use a way to read whole tables, all of one moment, for moving them
+// elsewhere. A version has a seal only where it cannot be computed, an audit row a
+// digest only where it had a detail. The rows of a table end with an error, if any, and must be
 // read to their end, or to where the reader stops, before the next table's.
 func (s *Store) Dump(ctx context.Context, use func(table func(name string) iter.Seq2[Row, error]) error) error {
 	err := s.readConn(ctx, func(conn *sqlite.Conn) error {
@@ -36,7 +50,11 @@ var errStopped = errors.New("the reader stopped")
 func rowsOf(conn *sqlite.Conn, name string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		stopped := false
-		err := sqlitex.ExecuteTransient(conn, `SELECT * FROM "`+name+`"`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		query := dumped[name]
+		if query == "" {
+			query = `SELECT * FROM "` + name + `"`
+		}
+		err := sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 			if stopped = !yield(rowOf(stmt), nil); stopped {
 				return errStopped
 			}

@@ -78,9 +78,12 @@ func TestNobodyIsStrandedBeyondOneGroup(t *testing.T) {
 func TestOneUpdateOfAGroupCannotFailTheOthers(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir)
+	rawDatabase(t, dir, "CREATE TRIGGER refuse BEFORE INSERT ON entries WHEN NEW.key = 'poison.md' BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	release := hold(t, s)
 	twice := change("same.md", "1")
 	twice.Puts = append(twice.Puts, twice.Puts...)
+	poison := change("poison.md", "1")
+	poison.Actor = api.Actor{Person: "who first comes with a change that is refused"}
 	kinds := []struct {
 		name   string
 		decide func(store.Tx) (store.Change, error)
@@ -89,6 +92,7 @@ func TestOneUpdateOfAGroupCannotFailTheOthers(t *testing.T) {
 		{"good", putting("good.md", "1"), false},
 		{"refused", func(tx store.Tx) (store.Change, error) { return store.Change{}, errRefused }, true},
 		{"a key twice", func(store.Tx) (store.Change, error) { return twice, nil }, true},
+		{"one that the database refuses", func(store.Tx) (store.Change, error) { return poison, nil }, true},
 		{"no key", func(store.Tx) (store.Change, error) { return store.Change{Retire: []api.Key{{}}}, nil }, true},
 		{"panic", func(store.Tx) (store.Change, error) { panic("x") }, true},
 		{"another good one", putting("better.md", "2"), false},
@@ -110,6 +114,12 @@ func TestOneUpdateOfAGroupCannotFailTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	all.Wait()
+	defer func() { // the refused actor is entered now
+		after := change("after.md", "1")
+		after.Actor = poison.Actor
+		update(t, s, acme, after)
+		wantSound(t, dir)
+	}()
 	versions, err := s.History(t.Context(), acme, api.Key{}, 0)
 	if err != nil || len(versions) != 6 {
 		t.Errorf("%d versions, %v; want 6", len(versions), err)

@@ -32,7 +32,7 @@ type replay struct {
 
 // run goes on where the old store cannot be read: what can be saved is saved.
 func (p *replay) run(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{p.revoke, p.erase, p.repos} {
+	for _, step := range []func(context.Context) error{p.revoke, p.accounts, p.erase, p.repos} {
 		if err := step(ctx); err != nil {
 			return err
 		}

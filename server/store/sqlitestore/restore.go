@@ -45,7 +45,8 @@ type Restored struct {
 // directory ([store.ErrLocked]), and a backup in which a check finds anything. What
 // was redacted, retired, renamed, erased and revoked since the backup is done
 // again, as far as the database that is replaced can be read; that database
-// stays beside the new one. Join codes are void afterwards. Until the last step
+// stays beside the new one. Join codes are void afterwards; people and sign-ins are
+// those of that database, and every sign-in ends where it cannot be read. Until the last step
 // nothing is changed but the schema of an older release, and that step is one
 // rename.
 func Restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time) (Restored, error) {
@@ -195,9 +196,12 @@ func (r *Restored) replayOld(ctx context.Context, dir string, next *Store, by ap
 		return nil
 	}
 	old, err := Open(ctx, Options{Dir: dir})
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		r.Unread = err
-		return ctx.Err()
+		return next.write(ctx, func(conn *sqlite.Conn) error { return endSignIns(conn, toMillis(at)) })
+	}
+	if err != nil {
+		return err
 	}
 	p := replay{old: old, next: next, by: by, at: at}
 	err = p.run(ctx)

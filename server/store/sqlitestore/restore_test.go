@@ -280,6 +280,75 @@ func wantForgotten(t *testing.T, s *sqlitestore.Store) {
 	}
 }
 
+func signIn(t *testing.T, s *sqlitestore.Store, id string) {
+	t.Helper()
+	now := time.Now()
+	_, saved := s.SaveUser(t.Context(), store.User{ID: id, Issuer: "local", Subject: id, CreatedAt: now, SeenAt: now})
+	err := errors.Join(saved, s.AddFamily(t.Context(), store.Issue{
+		Family:  store.Family{ID: "f-" + id, User: id, Client: "c", Generation: 1, CreatedAt: now, RotatedAt: now, ExpiresAt: now.Add(time.Hour)},
+		Refresh: api.SumString("refresh " + id),
+		Access:  store.Token{ID: "a-" + id, Hash: api.SumString("access " + id), CreatedAt: now, ExpiresAt: now.Add(time.Hour)},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantSignIns checks who has an account and whose access token lives.
+func wantSignIns(t *testing.T, s *sqlitestore.Store, users string, live map[string]bool) {
+	t.Helper()
+	all, err := s.Users(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, u := range all {
+		ids = append(ids, u.ID)
+	}
+	if got := strings.Join(ids, " "); got != users {
+		t.Errorf("users %q, want %q", got, users)
+	}
+	for id, want := range live {
+		token, err := s.TokenByHash(t.Context(), api.SumString("access "+id))
+		if got := err == nil && token.RevokedAt.IsZero(); got != want {
+			t.Errorf("the sign-in of %s lives: %v, %v; want %v", id, got, err, want)
+		}
+	}
+}
+
+// TestRestoreKeepsSignInsAsTheyAre: one was revoked since the backup, one made,
+// and one person dropped.
+func TestRestoreKeepsSignInsAsTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, dir)
+	for _, id := range []string{"ada", "ben", "cy"} {
+		signIn(t, s, id)
+	}
+	backup := backedUp(t, s)
+	signIn(t, s, "dee")
+	if err := errors.Join(s.RevokeFamily(t.Context(), "f-ben", "lost", time.Now()), s.DropUser(t.Context(), "cy", time.Now()), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, s = restored(t, dir, backup)
+	wantSignIns(t, s, "ada ben dee", map[string]bool{"ada": true, "ben": false, "cy": false, "dee": true})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "teammemd.db"), strings.Repeat("garbage ", 1000))
+	none := map[string]bool{"ada": false, "ben": false, "cy": false, "dee": false}
+	_, s = restored(t, dir, backup)
+	wantSignIns(t, s, "ada ben cy", none)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rawDatabase(t, dir, "ALTER TABLE users RENAME TO people")
+	done, s := restored(t, dir, backup)
+	wantSignIns(t, s, "ada ben cy", none)
+	if done.Unread == nil {
+		t.Error("nothing is said of what could not be read")
+	}
+}
+
 // A key that was written after the backup's own retirement stays.
 func TestRestoreOfANewerBackup(t *testing.T) {
 	dir := t.TempDir()
@@ -360,6 +429,7 @@ func TestRestoreRefuses(t *testing.T) {
 }
 
 func TestRestoreBesideAServer(t *testing.T) {
+	t.Parallel() // it waits for a busy database
 	dir := t.TempDir()
 	s := serve(t, dir)
 	update(t, s, acme, change("a.md", "one"))

@@ -24,7 +24,10 @@ func (s *Store) Scrub(ctx context.Context) error {
 	err := s.alone(ctx, func() error {
 		interrupt := s.writer.SetInterrupt(ctx.Done())
 		defer s.writer.SetInterrupt(interrupt)
-		return s.scrub(ctx)
+		if err := sqlitex.ExecuteTransient(s.writer, "VACUUM", nil); err != nil {
+			return err
+		}
+		return s.emptyLog(ctx)
 	})
 	if err != nil && ctx.Err() != nil {
 		err = ctx.Err() // whatever SQLite calls it
@@ -35,15 +38,11 @@ func (s *Store) Scrub(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) scrub(ctx context.Context) error {
-	if err := sqlitex.ExecuteTransient(s.writer, "VACUUM", nil); err != nil {
-		return err
-	}
-	return s.emptyLog(ctx)
-}
-
-// emptyLog waits for readers as long as for a busy database.
+// emptyLog folds the log into the database. It waits for readers as long as for
+// a busy database. The turn is the caller's.
 func (s *Store) emptyLog(ctx context.Context) error {
+	interrupt := s.writer.SetInterrupt(ctx.Done())
+	defer s.writer.SetInterrupt(interrupt)
 	deadline := time.Now().Add(s.busy)
 	for {
 		empty, err := truncateLog(s.writer)

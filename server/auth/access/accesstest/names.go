@@ -32,6 +32,7 @@ var _ store.Names = (*Names)(nil)
 
 // NewNames returns a Names without any data.
 func NewNames(tb testing.TB) *Names {
+	tb.Helper()
 	return &Names{tb: tb, data: map[api.Repo]string{}, homes: map[string]api.Repo{}, alias: map[api.Repo]api.Repo{}}
 }
 

@@ -1,0 +1,30 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/teammem/teammemd/api"
+)
+
+// redact takes contents away for good; that takes a maintainer.
+func (c *call) redact() error {
+	var request api.RedactRequest
+	if err := c.readJSON(&request); err != nil {
+		return err
+	}
+	if request.Repo.IsZero() {
+		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
+	}
+	at, err := c.access(request.Repo)
+	if err != nil {
+		return err
+	}
+	request.Repo = at.repo
+	answer, err := c.core.Redact(c.r.Context(), at.role, c.actor(), request)
+	if err != nil {
+		return err
+	}
+	answer.Repo = at.asked
+	c.w.Header()["Cache-Control"] = private
+	return c.sendJSON(http.StatusOK, answer)
+}
