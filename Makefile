@@ -19,6 +19,8 @@ PROOF_SEEDS ?= 100000
 # Random steps of the planner, and histories of real processes, in a proof.
 PROOF_STEPS ?= 10000000
 PROOF_HISTORIES ?= 200
+# Times that two processes renew one sign-in at once in a proof.
+PROOF_RENEWALS ?= 500
 # Primaries of PostgreSQL that are killed in a proof.
 FAILOVERS ?= 20
 FUZZTIME ?= 10s
@@ -114,6 +116,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./server/store/sqlitestore -run '^TestKilledWhileWriting$$' -args -kills 100); \
 		$(call figures,-timeout 0 -run '^TestF[0-9]' $$(go list ./... | grep -v '/tests$$')); \
 		$(call figures,-timeout 0 ./tests -run '^TestFailover$$' -args -failovers $(FAILOVERS)); \
+		$(call figures,-timeout 0 ./internal/signin -run '^TestProcessesRenewAtOnce$$' -args -renewals $(PROOF_RENEWALS)); \
 		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
 		go run ./tests/teeth -all; \
 		$(MAKE) --no-print-directory fuzz-scanner SCAN_FUZZTIME=$(PROOF_SCAN_FUZZTIME); \

@@ -36,6 +36,11 @@ func TestBadArguments(t *testing.T) {
 		{"join", "ftp://host"},
 		{"join", nowhere, m.work()},
 		{"join", nowhere, "--repo", team, "--team-dir", filepath.Join(m.home, "t")}, // no code, and nobody to ask
+		{"login", "a", "b"},
+		{"login", "ftp://host"},
+		{"login", "http://u:p@host"},
+		{"logout", "a", "b"},
+		{"whoami", "not a url"},
 		{"init"},
 		{"init", "a", "b"},
 		{"init", "--server", "not a url"},

@@ -65,6 +65,7 @@ var layout = map[string]rule{
 	"internal/planted":    {},
 	"internal/gitrepo":    {may: []string{"api"}},
 	"internal/config":     {may: []string{"api"}},
+	"internal/signin":     {may: []string{"api", "internal/config"}},
 	"internal/control":    {may: []string{"api"}},
 	"internal/bench":      {may: []string{"api", "internal/control"}},
 
@@ -92,6 +93,7 @@ var owners = map[string][]string{
 	"github.com/go-git/go-git":        {"internal/gitrepo", "server/export"},
 	"github.com/prometheus":           {"server/metrics"},
 	"github.com/spf13/cobra":          {"cmd/teammemd"},
+	"github.com/zalando/go-keyring":   {"internal/signin"},
 	"github.com/zricethezav/gitleaks": {"scanner/rules", "tests/scanprecision"}, // the last measures it beside ours
 	"zombiezen.com/go/sqlite":         {"server/store/sqlitestore"},
 }

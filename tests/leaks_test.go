@@ -226,7 +226,7 @@ func (l *leaks) driveNamed() {
 			l.run("restore", key+"@1")
 			l.run("scrub", key+":1")
 		}
-		for _, verb := range []string{"init", "up", "pause", "resume", "join", "status", "conflicts restore", "server token revoke"} {
+		for _, verb := range []string{"init", "up", "pause", "resume", "join", "login", "logout", "whoami", "status", "conflicts restore", "server token revoke"} {
 			l.run(verb, name)
 		}
 	}

@@ -171,6 +171,7 @@ func (d *daemon) run(ctx context.Context) error {
 	group.Go(func() error { return systemd.watch(gctx, d.alive) })
 	group.Go(func() error { return d.wakeAfterSleep(gctx) })
 	group.Go(func() error { return d.noticeSignIns(gctx) })
+	group.Go(func() error { return d.keepSignIns(gctx) })
 	err := d.Reload(gctx)
 	if err == nil {
 		err = d.allTaken()

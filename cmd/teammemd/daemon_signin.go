@@ -19,7 +19,8 @@ const signInTick = 2 * time.Second
 func (d *daemon) noticeSignIns(ctx context.Context) error {
 	ticker := time.NewTicker(signInTick)
 	defer ticker.Stop()
-	tried := make(map[string]api.Checksum) // by root: the last token that a try was made with
+	tried := make(map[string]api.Checksum)   // by root: the last token that a try was made with
+	renewed := make(map[string]api.Checksum) // by root: the last refused token of a sign-in
 	for {
 		select {
 		case <-ctx.Done():
@@ -29,7 +30,35 @@ func (d *daemon) noticeSignIns(ctx context.Context) error {
 		for _, root := range d.live() {
 			if hasNewToken(root.engine.Report(), root.tokens, root.ID, tried) {
 				root.engine.Rouse()
+				continue
 			}
+			if errors.Is(root.engine.Report().Err, api.ErrSignedOut) && renewed[root.ID] != tried[root.ID] {
+				renewed[root.ID] = tried[root.ID]
+				if err := root.tokens.renewRefused(ctx); err != nil {
+					d.log.InfoContext(ctx, "sign-in not renewed", "error", oneLine(err.Error()))
+				}
+			}
+		}
+	}
+}
+
+// renewTick is how often the daemon sees to it that sign-ins live on also while
+// nothing is asked of the server. A renewal is due minutes before it is needed.
+const renewTick = time.Minute
+
+// keepSignIns renews the tokens of sign-ins before they end.
+func (d *daemon) keepSignIns(ctx context.Context) error {
+	ticker := time.NewTicker(renewTick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		for _, root := range d.live() {
+			// Looking is enough. What is wrong shows where the token is used.
+			_, _, _ = root.tokens.find()
 		}
 	}
 }

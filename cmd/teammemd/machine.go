@@ -11,6 +11,8 @@ import (
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/internal/control"
 	"github.com/teammem/teammemd/internal/gitrepo"
+	"github.com/teammem/teammemd/internal/signin"
+	"github.com/teammem/teammemd/sync/remote"
 )
 
 // machine is what the client's verbs know about this machine: its places, its
@@ -19,6 +21,7 @@ type machine struct {
 	paths  config.Paths
 	client config.Effective[config.Client]
 	getenv func(string) string
+	keeper *signin.Keeper // of sign-ins; nil: there are none
 }
 
 // machine reads the client's configuration.
@@ -31,7 +34,10 @@ func (a *app) machine() (machine, error) {
 	if err != nil {
 		return machine{}, err
 	}
-	return machine{paths, client, a.getenv}, nil
+	keeper := signin.NewKeeper(signin.Options{
+		Credentials: config.CredentialsAt(paths), Keyring: signin.SystemKeyring(client.Config.Keyring, a.getenv), Transport: remote.NewTransport(),
+	})
+	return machine{paths, client, a.getenv, keeper}, nil
 }
 
 func (a *app) loadClient(paths config.Paths) (config.Effective[config.Client], error) {

@@ -7,8 +7,6 @@ import (
 	"os"
 	"time"
 
-	"golang.org/x/oauth2"
-
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/internal/control"
@@ -130,21 +128,6 @@ func (m machine) dial(root config.Root) (*remote.Client, error) {
 		URL: root.Server, Repo: root.Repo, UserAgent: "teammemd/" + versionText(),
 		Token: tokens{m, root}, Actor: m.actor(),
 	})
-}
-
-// tokens is an [oauth2.TokenSource] over what is stored on this machine.
-type tokens struct {
-	machine machine
-	root    config.Root
-}
-
-// Token returns the token that counts now.
-func (t tokens) Token() (*oauth2.Token, error) {
-	token, _, err := config.TokenFor(t.machine.paths, t.machine.client.Config, t.root)
-	if err != nil {
-		return nil, err
-	}
-	return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: token, TokenType: "Bearer"}).Token()
 }
 
 // actor names the person and the machine in the versions on the server.

@@ -37,6 +37,10 @@ import (
 //	like NAME PATH REGEXP         expect a string in JSON to match
 //	take VAR NAME PATH [REGEXP]   keep a value of JSON, or its first group, in a variable
 //	mode FILE PERM                expect a file's permissions
+//	answer approve|deny FILE MAINTAINER
+//	                              answer in a browser the sign-in whose code FILE shows, as a
+//	                              person with a join code of the token in the file MAINTAINER
+//	revoke FILE                   end the sign-ins of a credentials file at the server
 //	damage PATTERN                cut the one file that matches in half
 func withClientCommands(cmds map[string]scriptCommand) map[string]scriptCommand {
 	maps.Copy(cmds, map[string]scriptCommand{
@@ -55,6 +59,8 @@ func withClientCommands(cmds map[string]scriptCommand) map[string]scriptCommand 
 		"take":     scriptTake,
 		"mode":     scriptMode,
 		"damage":   scriptDamage,
+		"answer":   scriptAnswer,
+		"revoke":   scriptRevoke,
 	})
 	return cmds
 }
@@ -161,7 +167,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out, talk
 	// What scripts set and the program reads: the script's whole environment is
 	// not to be had.
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TEAMMEMD_TOKEN", "TEAMMEMD_STATE_DIR", "NO_COLOR", "TEAMMEMD_LOG", "GORACE"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TEAMMEMD_TOKEN", "TEAMMEMD_KEYRING", "TEAMMEMD_STATE_DIR", "NO_COLOR", "TEAMMEMD_LOG", "GORACE"} {
 		if value := ts.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}

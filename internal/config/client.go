@@ -15,6 +15,12 @@ const (
 	Merge      = "merge"
 )
 
+// The values of [Client].Keyring.
+const (
+	KeyringAuto = "auto"
+	KeyringOff  = "off"
+)
+
 // Client is the configuration of the daemon and of the command line. The zero
 // value of a field means its default; [Client.WithDefaults] fills them in.
 type Client struct {
@@ -26,6 +32,9 @@ type Client struct {
 	// TokenFile is a file with the bearer token, for roots without one of their
 	// own.
 	TokenFile string `toml:"token_file"`
+	// Keyring says where sign-ins are kept: "auto" in the system's keyring where
+	// there is one, "off" in a file that only the user can read.
+	Keyring string `toml:"keyring" env:"TEAMMEMD_KEYRING"`
 	// Debounce is how long a file must have been quiet before it is sent.
 	Debounce Duration `toml:"debounce"`
 	// MaxWait is the longest that constant writing can delay sending.
@@ -48,6 +57,7 @@ type Client struct {
 
 func clientDefaults() *Client {
 	return &Client{
+		Keyring:    KeyringAuto,
 		Debounce:   Duration(2 * time.Second),
 		MaxWait:    Duration(10 * time.Second),
 		Poll:       Duration(30 * time.Second),
@@ -91,6 +101,9 @@ func (c Client) faults() []fault {
 		if _, err := CanonicalServer(c.Server); err != nil {
 			bad("server", err.Error())
 		}
+	}
+	if c.Keyring != KeyringAuto && c.Keyring != KeyringOff {
+		bad("keyring", `it must be "auto" or "off"`)
 	}
 	if c.Debounce <= 0 {
 		bad("debounce", "it must be longer than 0")

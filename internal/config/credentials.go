@@ -19,11 +19,18 @@ type Credentials struct{ file string }
 // CredentialsAt returns the tokens of one machine and user.
 func CredentialsAt(p Paths) Credentials { return Credentials{p.Credentials()} }
 
-const credentialsSchema = 1
+// The schemas of the file. One without sign-ins is written in the first, which
+// earlier programs read.
+const (
+	tokensSchema  = 1
+	signInsSchema = 2
+)
 
 type credentialsFile struct {
-	Schema int          `json:"schema"`
-	Tokens []credential `json:"tokens"`
+	Schema  int          `json:"schema"`
+	Tokens  []credential `json:"tokens"`
+	SignIns []Login      `json:"sign_ins,omitempty"`
+	Pending []Pending    `json:"pending,omitempty"`
 }
 
 type credential struct {
@@ -68,7 +75,7 @@ func (c Credentials) Token(server string, repo api.Repo) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%w: no token for %s is stored; run teammemd join, or give one by --token-file", api.ErrSignedOut, server)
+	return "", fmt.Errorf("%w: no token for %s is stored; run teammemd login or join, or give one by --token-file", api.ErrSignedOut, server)
 }
 
 // change rewrites the file without the token of server and repo, then with
@@ -86,20 +93,28 @@ func (c Credentials) change(server string, repo api.Repo, add func([]credential,
 		file.Tokens = add(slices.DeleteFunc(file.Tokens, func(t credential) bool {
 			return t.Server == server && t.Repo == repo.String()
 		}), server)
-		text, err := json.MarshalIndent(file, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encoding tokens: %w", err)
-		}
-		if err := writeFile(c.file, append(text, '\n')); err != nil {
-			return fmt.Errorf("writing %q: %w", c.file, err)
-		}
-		return nil
+		return c.write(file)
 	})
+}
+
+func (c Credentials) write(file credentialsFile) error {
+	file.Schema = tokensSchema
+	if len(file.SignIns)+len(file.Pending) > 0 {
+		file.Schema = signInsSchema
+	}
+	text, err := json.MarshalIndent(file, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding tokens: %w", err)
+	}
+	if err := writeFile(c.file, append(text, '\n')); err != nil {
+		return fmt.Errorf("writing %q: %w", c.file, err)
+	}
+	return nil
 }
 
 // read returns the file, empty when there is none. Errors quote nothing of it.
 func (c Credentials) read() (credentialsFile, error) {
-	empty := credentialsFile{Schema: credentialsSchema}
+	empty := credentialsFile{Schema: tokensSchema}
 	text, err := os.ReadFile(c.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return empty, nil
@@ -111,8 +126,8 @@ func (c Credentials) read() (credentialsFile, error) {
 	if err := json.Unmarshal(text, &file); err != nil {
 		return empty, ProblemErrors{{c.file, "it is not the JSON that was written; restore it, or remove it and sign in again"}}
 	}
-	if file.Schema != credentialsSchema {
-		return empty, ProblemErrors{{c.file, fmt.Sprintf("its schema is %d, this program reads %d", file.Schema, credentialsSchema)}}
+	if file.Schema < tokensSchema || file.Schema > signInsSchema {
+		return empty, ProblemErrors{{c.file, fmt.Sprintf("its schema is %d, this program reads up to %d; use the newer program that wrote it", file.Schema, signInsSchema)}}
 	}
 	return file, nil
 }
@@ -149,10 +164,11 @@ func ReadTokenFile(file string) (string, error) {
 
 // TokenFor returns the token for a root and where it came from, strongest
 // first: TEAMMEMD_TOKEN, the root's token file, a stored token for the root's
-// server and repo, the configured token file. A token of the environment or of
-// the configuration goes to no server but the configured one, where one is
-// configured. It wraps [api.ErrSignedOut] when there is none.
-func TokenFor(p Paths, client Client, root Root) (token, source string, err error) {
+// server and repo, the sign-in to the server (nil for none is asked), the
+// configured token file. A token of the environment or of the configuration goes
+// to no server but the configured one, where one is configured. It wraps
+// [api.ErrSignedOut] when there is none.
+func TokenFor(p Paths, client Client, root Root, signIn func() (token, source string, err error)) (token, source string, err error) {
 	mine := meantFor(client.Server, root.Server)
 	if client.Token != "" && mine {
 		if err := checkToken(client.Token); err != nil {
@@ -165,12 +181,16 @@ func TokenFor(p Paths, client Client, root Root) (token, source string, err erro
 		return token, root.TokenFile, err
 	}
 	creds := CredentialsAt(p)
+	source = creds.file
 	token, err = creds.Token(root.Server, root.Repo)
+	if errors.Is(err, api.ErrSignedOut) && signIn != nil {
+		token, source, err = signIn()
+	}
 	if errors.Is(err, api.ErrSignedOut) && client.TokenFile != "" && mine {
 		token, err := ReadTokenFile(client.TokenFile)
 		return token, client.TokenFile, err
 	}
-	return token, creds.file, err
+	return token, source, err
 }
 
 // meantFor reports whether what is configured for one server may go to another.

@@ -85,7 +85,7 @@ func TestTokensSavedAtOnce(t *testing.T) {
 
 func TestBrokenCredentials(t *testing.T) {
 	secret := strings.Join([]string{"se", "cret"}, "")
-	for _, text := range []string{"{", secret, `{"schema":2}`, `{"schema":1,"tokens":"` + secret + `"}`} {
+	for _, text := range []string{"{", secret, `{"schema":3}`, `{}`, `{"schema":1,"tokens":"` + secret + `"}`} {
 		p := somePaths(t)
 		write(t, p.Credentials(), text)
 		_, err := config.CredentialsAt(p).Token("http://a", repo(t, "acme/api"))
@@ -126,9 +126,10 @@ func TestTokenFor(t *testing.T) {
 	p := somePaths(t)
 	root := config.Root{Repo: repo(t, "acme/api"), Server: "http://a"}
 	client := config.Client{}
+	var signIn func() (string, string, error)
 	expect := func(want, wantSource string) {
 		t.Helper()
-		token, source, err := config.TokenFor(p, client, root)
+		token, source, err := config.TokenFor(p, client, root, signIn)
 		if token != want || (err == nil) != (want != "") || err == nil && source != wantSource {
 			t.Errorf("got %q from %s, %v; want %q from %s", token, source, err, want, wantSource)
 		}
@@ -137,6 +138,10 @@ func TestTokenFor(t *testing.T) {
 	expect("", "")
 	client.TokenFile = write(t, filepath.Join(t.TempDir(), "general"), "t1\n")
 	expect("t1", client.TokenFile)
+	signIn = func() (string, string, error) { return "", "", fmt.Errorf("not here: %w", api.ErrSignedOut) }
+	expect("t1", client.TokenFile)
+	signIn = func() (string, string, error) { return "t1s", "signed in", nil }
+	expect("t1s", "signed in")
 	if err := config.CredentialsAt(p).SaveToken(root.Server, root.Repo, "t2"); err != nil {
 		t.Fatal(err)
 	}
@@ -156,5 +161,7 @@ func TestTokenFor(t *testing.T) {
 	if err := config.CredentialsAt(p).DropToken(root.Server, root.Repo); err != nil {
 		t.Fatal(err)
 	}
+	expect("t1s", "signed in")
+	signIn = nil
 	expect("", "")
 }

@@ -37,6 +37,7 @@ func TestClientDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Client{
+		Keyring:  config.KeyringAuto,
 		Debounce: config.Duration(2 * time.Second), MaxWait: config.Duration(10 * time.Second), Poll: config.Duration(30 * time.Second),
 		OnConflict: "server-wins", Extensions: []string{".md", ".txt"}, Ignore: []string{}, LogLevel: "info", LogFormat: "auto",
 	}
