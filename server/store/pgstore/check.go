@@ -23,6 +23,19 @@ func (s *Store) Check(ctx context.Context, found func(store.Problem)) error {
 }
 
 func (s *Store) check(ctx context.Context, found func(store.Problem)) error {
+	// A lost connection begins it anew: what was found before must not count twice.
+	var problems []store.Problem
+	err := retry(ctx, s.patience, func() error {
+		problems = nil
+		return s.checkOnce(ctx, func(p store.Problem) { problems = append(problems, p) })
+	})
+	for _, p := range problems {
+		found(p)
+	}
+	return err
+}
+
+func (s *Store) checkOnce(ctx context.Context, found func(store.Problem)) error {
 	if s.isClosed() {
 		return errClosed
 	}
