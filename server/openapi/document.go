@@ -98,11 +98,10 @@ func (o operation) describe(known schemas) object {
 // id is a name for generated clients: getApiV1History.
 func (o operation) id() string {
 	words := strings.FieldsFunc(o.path, func(r rune) bool { return strings.ContainsRune("/-_.", r) })
-	id := strings.ToLower(o.method)
-	for _, w := range words {
-		id += strings.ToUpper(w[:1]) + w[1:]
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
 	}
-	return id
+	return strings.ToLower(o.method) + strings.Join(words, "")
 }
 
 func (o operation) responses(known schemas) object {

@@ -40,8 +40,10 @@ var operations = []operation{
 	{method: "POST", path: api.PathRestore, summary: "Put an earlier version of a key in place again", who: maintainer, in: api.RestoreRequest{}, out: api.PushAnswer{}},
 	{method: "POST", path: api.PathRedact, summary: "Take contents away for good", who: maintainer, in: api.RedactRequest{}, out: api.RedactAnswer{}},
 	{method: "GET", path: api.PathSearch, summary: "Live entries that a query finds, best first", who: reader, query: []parameter{
-		ofRepo, {name: "q", about: "Words, \"phrases\", beginnings*, -exclusions, key:patterns.", required: true},
-		{name: "limit", about: "At most 100; 20 by default.", number: true}, {name: "offset", about: "Results to pass over.", number: true},
+		ofRepo,
+		{name: "q", about: "Words, \"phrases\", beginnings*, -exclusions, key:patterns.", required: true},
+		{name: "limit", about: "At most 100; 20 by default.", number: true},
+		{name: "offset", about: "Results to pass over.", number: true},
 	}, out: api.SearchAnswer{}},
 	{method: "GET", path: api.PathScanPolicy, summary: "What the repo's maintainers let pass the scanner", who: reader, query: []parameter{
 		ofRepo, {name: "all", about: "true: also what ended or expired."},
