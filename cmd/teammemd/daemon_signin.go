@@ -14,6 +14,10 @@ import (
 // signed in should not wait for the next one.
 const signInTick = 2 * time.Second
 
+// renewPause is how long a server that could not say whether a sign-in ended is
+// left alone.
+const renewPause = 5 * time.Second
+
 // noticeSignIns makes roots that are signed out try again once there is another
 // token for them than the one that was refused.
 func (d *daemon) noticeSignIns(ctx context.Context) error {
@@ -21,6 +25,7 @@ func (d *daemon) noticeSignIns(ctx context.Context) error {
 	defer ticker.Stop()
 	tried := make(map[string]api.Checksum)   // by root: the last token that a try was made with
 	renewed := make(map[string]api.Checksum) // by root: the last refused token of a sign-in
+	again := make(map[string]time.Time)      // by root: when to ask once more whether a sign-in ended
 	for {
 		select {
 		case <-ctx.Done():
@@ -32,11 +37,18 @@ func (d *daemon) noticeSignIns(ctx context.Context) error {
 				root.engine.Rouse()
 				continue
 			}
-			if errors.Is(root.engine.Report().Err, api.ErrSignedOut) && renewed[root.ID] != tried[root.ID] {
-				renewed[root.ID] = tried[root.ID]
-				if err := root.tokens.renewRefused(ctx); err != nil {
-					d.log.InfoContext(ctx, "sign-in not renewed", "error", oneLine(err.Error()))
-				}
+			now := time.Now()
+			if !errors.Is(root.engine.Report().Err, api.ErrSignedOut) || renewed[root.ID] == tried[root.ID] || now.Before(again[root.ID]) {
+				continue
+			}
+			err := root.tokens.renewRefused(ctx)
+			if err != nil {
+				d.log.InfoContext(ctx, "sign-in not renewed", "error", oneLine(err.Error()))
+			}
+			if err == nil || errors.Is(err, api.ErrSignedOut) {
+				renewed[root.ID] = tried[root.ID] // that was the last word on it
+			} else {
+				again[root.ID] = now.Add(renewPause)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"strings"
@@ -151,16 +152,25 @@ func TestNoStandby(t *testing.T) {
 	cluster.Until(t, "SHOW synchronous_standby_names", "nobody")
 	done := make(chan error, 1)
 	var head *store.Head
-	go func() {
+	version := uint64(1)
+	update := func() {
 		var err error
-		head, err = s.Update(context.Background(), acme, putting("a.md", "2"))
+		head, err = s.Update(context.Background(), acme, putting("a.md", fmt.Sprint(version)))
 		done <- err
-	}()
+	}
+	next := func() { version++; go update() }
+	next()
 	const waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 	for cancelled := 0; cancelled < 3; {
 		select {
 		case err := <-done:
-			t.Fatalf("acknowledged without a standby: %v", err)
+			// The checkpointer, which says that a standby is asked for, may learn of
+			// it a moment after the sessions.
+			if err != nil || cancelled > 0 || version > 200 {
+				t.Fatalf("acknowledged without a standby: %v", err)
+			}
+			next()
+			continue
 		case <-time.After(20 * time.Millisecond):
 		}
 		if pid := cluster.Value(t, waiting); pid != "" {
@@ -173,10 +183,10 @@ func TestNoStandby(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("with no standby asked for: %v", err)
 	}
-	if head == nil || head.Version != 2 {
+	if head == nil || head.Version != version {
 		t.Errorf("head %+v", head)
 	}
-	if got, err := s.History(t.Context(), acme, mustKey("a.md"), 0); err != nil || len(got) != 2 {
+	if got, err := s.History(t.Context(), acme, mustKey("a.md"), 0); err != nil || uint64(len(got)) != version {
 		t.Errorf("%d versions, %v", len(got), err)
 	}
 }
