@@ -3,9 +3,9 @@ package pgstore_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -155,7 +155,7 @@ func TestNoStandby(t *testing.T) {
 	version := uint64(1)
 	update := func() {
 		var err error
-		head, err = s.Update(context.Background(), acme, putting("a.md", fmt.Sprint(version)))
+		head, err = s.Update(context.Background(), acme, putting("a.md", strconv.FormatUint(version, 10)))
 		done <- err
 	}
 	next := func() { version++; go update() }
