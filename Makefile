@@ -65,7 +65,7 @@ unit: $(SKIPCHECK) ## every test, full counts, no race detector
 race: $(SKIPCHECK) ## small counts with the race detector
 	@command -v "$$(go env CC)" >/dev/null || { echo "SKIP race: it needs a C compiler"; test -z "$${CI:-}"; exit; }; \
 	echo "with the race detector"; export CGO_ENABLED=1; \
-	$(call gotest,-race -short -timeout 10m $$(go list ./... | grep -Ev '/(tests|etc|systemd|sync/simtest|scanner/corpus)(/|$$)')); \
+	$(call gotest,-race -short -timeout 10m $$(go list ./... | grep -Ev '/(tests|etc|systemd|sync/simtest|scanner/corpus|server/store/pgstore)(/|$$)')); \
 	$(call gotest,-race -timeout 10m ./sync/simtest -args -seeds $(RACE_SEEDS))
 
 .PHONY: lint
@@ -118,6 +118,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./tests -run '^TestFailover$$' -args -failovers $(FAILOVERS)); \
 		$(call figures,-timeout 0 ./internal/signin -run '^TestProcessesRenewAtOnce$$' -args -renewals $(PROOF_RENEWALS)); \
 		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
+		$(call figures,-race -short -timeout 0 ./server/store/pgstore); \
 		go run ./tests/teeth -all; \
 		$(MAKE) --no-print-directory fuzz-scanner SCAN_FUZZTIME=$(PROOF_SCAN_FUZZTIME); \
 	} 2>&1 | tee $(PROOF); \

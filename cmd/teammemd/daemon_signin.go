@@ -35,7 +35,6 @@ func (d *daemon) noticeSignIns(ctx context.Context) error {
 		for _, root := range d.live() {
 			if hasNewToken(root.engine.Report(), root.tokens, root.ID, tried) {
 				root.engine.Rouse()
-				continue
 			}
 			now := time.Now()
 			if !errors.Is(root.engine.Report().Err, api.ErrSignedOut) || renewed[root.ID] == tried[root.ID] || now.Before(again[root.ID]) {
