@@ -134,6 +134,7 @@ func (f *follower) run(ctx context.Context, begun func()) (err error) {
 	if err := f.conn.QueryRow(ctx, "SELECT "+f.position()).Scan(&f.from); err != nil {
 		return err
 	}
+	f.s.outage.note(false) // the database is back: nobody is refused because it was away
 	// What was read before now may lack what was committed before now.
 	f.everything(time.Now())
 	begun()
