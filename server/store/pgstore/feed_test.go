@@ -101,7 +101,7 @@ func TestFollowWithoutABell(t *testing.T) {
 // anything may have changed, and no head is older than it.
 func TestFollowAgain(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.New(t)
+	cluster := pgtest.New(t, pgtest.Forgetful)
 	dsn := pgtest.SchemaIn(t, cluster)
 	one := open(t, pgstore.Options{DSN: dsn, Serve: true, Patience: 20 * time.Second})
 	two := open(t, pgstore.Options{DSN: dsn, Serve: true, Patience: 20 * time.Second})

@@ -106,7 +106,7 @@ func (w *wire) carry(client net.Conn) {
 // version is the one that was acknowledged, and no write is an error.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.New(t)
+	cluster := pgtest.New(t, pgtest.Forgetful)
 	w, host := newWire(t, cluster)
 	pgtest.SchemaIn(t, cluster)
 	s := open(t, pgstore.Options{DSN: "host=" + host + " user=postgres dbname=postgres pool_max_conns=1", Serve: true})
@@ -144,7 +144,7 @@ func TestLostAnswers(t *testing.T) {
 // demand gone, the same write succeeds.
 func TestNoStandby(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.New(t)
+	cluster := pgtest.New(t, pgtest.Forgetful)
 	s := serve(t, cluster.DSN())
 	put(t, s, "a.md", "1")
 	cluster.Configure(t, "synchronous_standby_names = 'nobody'")
@@ -195,7 +195,7 @@ func TestNoStandby(t *testing.T) {
 // does not wait its turn for the same, and all goes on when it is back.
 func TestGoneAndBack(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.New(t)
+	cluster := pgtest.New(t, pgtest.Forgetful)
 	dsn := pgtest.SchemaIn(t, cluster)
 	s := open(t, pgstore.Options{DSN: dsn, Serve: true, Patience: 100 * time.Millisecond})
 	calls := follow(t, s)

@@ -35,6 +35,12 @@ fsync = on
 log_min_messages = warning
 `
 
+// Forgetful is configuration for [New]: the server does not wait for the disk.
+// What it wrote is still there when all its processes are killed, for the system
+// keeps it; only the loss of the machine, which no test can bring about, would
+// take it. Do not measure with it.
+const Forgetful = "fsync = off"
+
 // Cluster is one PostgreSQL server with its files. One goroutine uses it.
 type Cluster struct {
 	base *base
