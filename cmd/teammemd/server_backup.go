@@ -14,6 +14,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/pgstore"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
@@ -22,10 +23,10 @@ func (a *app) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the database as it is at one moment, also while the server runs",
-		Long: "Copy the SQLite database as it is at one moment into FILE, beside a server that may\n" +
-			"be running. FILE is readable by its owner alone and takes the place of an earlier\n" +
+		Long: "Copy the database as it is at one moment into FILE, beside a server that may be\n" +
+			"running. FILE is readable by its owner alone and takes the place of an earlier\n" +
 			"backup of that name once it is whole. It holds everything: keep it as safe as the\n" +
-			"data directory. A PostgreSQL database is backed up by its own tools.",
+			"database. It is the same for SQLite and PostgreSQL: one restores the other's.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.backup(cmd.Context(), &server, args[0]) },
 	}
@@ -33,21 +34,18 @@ func (a *app) backupCommand() *cobra.Command {
 	return cmd
 }
 
-// backuper is a store that can copy itself.
-type backuper interface {
-	Backup(ctx context.Context, path string) error
-}
-
 func (a *app) backup(ctx context.Context, flags *serverFlags, file string) error {
 	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !dir.IsDir() {
 		return fmt.Errorf("%w: there is no directory %s", api.ErrUsage, filepath.Dir(file))
 	}
 	err := a.withStore(ctx, flags, func(s store.Backend) error {
-		b, ok := s.(backuper)
-		if !ok {
-			return ownTools("backed up")
+		switch s := s.(type) {
+		case *sqlitestore.Store:
+			return s.Backup(ctx, file)
+		case *pgstore.Store:
+			return s.Dump(ctx, func(tables sqlitestore.Tables) error { return sqlitestore.WriteBackup(ctx, file, tables) })
 		}
-		return b.Backup(ctx, file)
+		return fmt.Errorf("%w: not a database that can be backed up", api.ErrInternal)
 	})
 	if err != nil {
 		return err
