@@ -160,6 +160,7 @@ func (s *stream) follow(sub *core.Subscription) error {
 	ask := timerAt(s.until())
 	defer func() { ask.Stop() }()
 	moved, look := s.repos(), true
+	s.seen()
 	for {
 		if look {
 			if !s.still() {
@@ -181,6 +182,7 @@ func (s *stream) follow(sub *core.Subscription) error {
 		case <-beat.C:
 			s.buf.WriteString(":\n\n")
 			look = false
+			s.seen()
 		case <-s.changed:
 			s.changed = c.auth.Changed()
 		case <-s.moved:
@@ -192,6 +194,13 @@ func (s *stream) follow(sub *core.Subscription) error {
 		case <-c.r.Context().Done():
 			return nil
 		}
+	}
+}
+
+// seen says that the client is there. What an event tells it has not pulled yet.
+func (s *stream) seen() {
+	for _, p := range s.places {
+		s.c.saw(p.repo, nil, false)
 	}
 }
 

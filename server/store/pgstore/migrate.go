@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,7 +56,11 @@ func latest() int64 {
 	if err != nil || len(names) == 0 {
 		return 0 // the pattern is a constant, and a build without scripts does not pass its tests
 	}
-	return int64(len(names))
+	var number int64
+	if _, err := fmt.Sscanf(path.Base(slices.Max(names)), "%d_", &number); err != nil {
+		return 0 // likewise
+	}
+	return number
 }
 
 // schemaVersion returns the number of the newest migration that was applied, 0
