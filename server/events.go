@@ -196,6 +196,7 @@ func (s *stream) retry(wait time.Duration) {
 // one of them ends the stream does: the client connects again, and learns from
 // its next request about that repo what became of it.
 func (s *stream) follow() {
+	s.seen()
 	for open := s.say(s.repos(), true); open; {
 		open = s.act(s.wait())
 	}
@@ -244,6 +245,7 @@ func (s *stream) act(why woken) bool {
 		if now := time.Now(); s.look.IsZero() || now.Before(s.look) {
 			if !now.Before(s.beat) {
 				s.buf = append(s.buf, ":\n\n"...)
+				s.seen()
 			}
 			return s.say(nil, false)
 		}
@@ -274,6 +276,13 @@ func (s *stream) say(moved []api.Repo, look bool) bool {
 	}
 	s.timer.Reset(time.Until(next))
 	return true
+}
+
+// seen says that the client is there. What an event tells it has not pulled yet.
+func (s *stream) seen() {
+	for _, p := range s.places {
+		s.c.saw(p.repo, nil, false)
+	}
 }
 
 // still reports whether the stream may go on as it is, and renews its places.

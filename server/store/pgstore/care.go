@@ -158,7 +158,7 @@ func (s *Store) scrub(ctx context.Context) error {
 	if err := s.awaitUnseen(ctx); err != nil {
 		return err
 	}
-	for _, table := range []string{"bodies", "entries", "tombs", "versions", "actors", "audit", "scan_policy", "rescans"} {
+	for _, table := range []string{"bodies", "entries", "tombs", "versions", "actors", "audit", "scan_policy", "rescans", "devices"} {
 		if _, err := s.pool.Exec(ctx, "VACUUM (FULL) "+table); err != nil {
 			return fmt.Errorf("rewriting the table %s: %w", table, err)
 		}
