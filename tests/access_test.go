@@ -147,7 +147,7 @@ func TestAccessLost(t *testing.T) {
 			c.hub.Repo(team, "private")
 			ada, service := c.signIn("ada"), c.token("auditor", "*", "writer")
 			kind.give(c)
-			await(t, 20*time.Second, "the permission to count", func() bool {
+			await(t, time.Minute, "the permission to count", func() bool {
 				return c.push(ada, team, map[string]string{"first.md": "first\n"}).status == 200
 			})
 			m := newFastMachine(t, "ada")
