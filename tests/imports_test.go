@@ -37,7 +37,8 @@ var layout = map[string]rule{
 	"sync/statedir": {may: []string{"api", "internal/atomicfile", "internal/planted"}},
 	"sync/simtest":  {may: []string{"api", "sync", "internal/planted"}, testOnly: true, never: []string{"os", "net/http"}},
 
-	"server":                              {may: []string{"api", "server/core", "server/auth", "server/auth/access", "server/openapi"}},
+	"server":                              {may: []string{"api", "server/core", "server/clients", "server/auth", "server/auth/access", "server/openapi"}},
+	"server/clients":                      {may: []string{"api", "server/store"}},
 	"server/core":                         {may: []string{"api", "server/store", "server/search"}},
 	"server/search":                       {may: []string{"api"}, never: []string{"os", "net/http", "database/sql"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -265,4 +266,31 @@ func TestOpenAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestOpenBringsUpToDate opens a database that lacks the newest migration, with the
+// functions that it had then: they are replaced, and it goes on.
+func TestOpenBringsUpToDate(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Schema(t)
+	s := serve(t, dsn)
+	put(t, s, "a.md", "1")
+	const body = "SELECT prosrc FROM pg_proc WHERE proname = 'teammemd_apply' AND pronamespace = current_schema()::regnamespace ORDER BY pronargs DESC LIMIT 1"
+	now := rows(t, dsn, body)
+	rows(t, dsn, "DELETE FROM schema_versions WHERE version_id = 10 RETURNING 'x'")
+	rows(t, dsn, `DO $$
+		DECLARE f regprocedure := (SELECT oid::regprocedure FROM pg_proc WHERE proname = 'teammemd_apply'
+			AND pronamespace = current_schema()::regnamespace ORDER BY pronargs DESC LIMIT 1);
+		BEGIN EXECUTE replace(pg_get_functiondef(f), 'RETURN true', 'RETURN false'); END $$`)
+	if _, err := s.Update(t.Context(), acme, putting("a.md", "2")); err == nil {
+		t.Error("the function was not spoilt")
+	}
+	again := serve(t, dsn)
+	if got := rows(t, dsn, body); !slices.Equal(got, now) {
+		t.Error("the function was not replaced")
+	}
+	put(t, again, "a.md", "3")
+	if said := problems(t, again); said != "" {
+		t.Error(said)
+	}
 }

@@ -16,7 +16,7 @@ import (
 type Tables = func(name string) iter.Seq2[Row, error]
 
 // WriteBackup makes a backup of the tables of another store: a file as
-// [Store.Backup] writes it, that [Restore] and [Prepare] take. It needs twice as
+// [Store.Backup] writes it, that [Restore] and [RestoreTo] take. It needs twice as
 // much room beside it for a while. A file of that name is replaced when the new one
 // is whole and on the disk.
 func WriteBackup(ctx context.Context, path string, from Tables) error {
