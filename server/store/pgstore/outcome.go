@@ -38,6 +38,7 @@ const (
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeReadOnly      = "25006" // this server is a standby by now
+	codeTooMany       = "53300" // of connections
 )
 
 const (
@@ -70,11 +71,11 @@ func mayRetry(err error) bool {
 		return isOutage(err)
 	}
 	switch e.Code {
-	case codeSerialization, codeDeadlock, codeReadOnly:
+	case codeSerialization, codeDeadlock, codeReadOnly, codeTooMany:
 		return true
 	}
-	// Connection exceptions, operator intervention, no room for a connection.
-	return !isRefusal(err) && (e.SeverityUnlocalized != "ERROR" || e.Code[:2] == "08" || e.Code[:2] == "57" || e.Code[:2] == "53")
+	// Connection exceptions and operator intervention. A full disk stays so.
+	return !isRefusal(err) && (e.SeverityUnlocalized != "ERROR" || e.Code[:2] == "08" || e.Code[:2] == "57")
 }
 
 // isRefusal reports whether the database answered and another try does not help:
