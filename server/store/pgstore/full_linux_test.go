@@ -1,8 +1,8 @@
 package pgstore_test
 
 import (
+	"encoding/hex"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/user"
@@ -40,7 +40,7 @@ func TestFullDisk(t *testing.T) {
 		random := rand.NewChaCha8([32]byte{byte(n)})
 		b := make([]byte, 100_000)
 		_, _ = random.Read(b)
-		return fmt.Sprintf("%x", b)
+		return hex.EncodeToString(b)
 	}
 	last := put(t, s, "first.md", text(0))
 	free := nstest.Fill(t, disk)
