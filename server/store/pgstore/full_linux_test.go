@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/nstest"
+	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/pgstore"
 	"github.com/teammem/teammemd/server/store/pgstore/pgtest"
 )
@@ -56,7 +55,7 @@ func TestFullDisk(t *testing.T) {
 			continue
 		}
 		refused++
-		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "53100" {
+		if !errors.Is(err, store.ErrFull) {
 			t.Errorf("a write to a full disk: %v", err)
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/teammem/teammemd/server/store"
 )
 
 // ErrUnknown says that a change may have been committed or not, and that looking
@@ -39,6 +41,7 @@ const (
 	codeDeadlock      = "40P01"
 	codeReadOnly      = "25006" // this server is a standby by now
 	codeTooMany       = "53300" // of connections
+	codeFull          = "53100" // the disk
 )
 
 const (
@@ -203,6 +206,14 @@ func (s *Store) commit(ctx context.Context, n notice, run func(context.Context, 
 	})
 	if err == nil {
 		s.ring()
+	}
+	return orFull(err)
+}
+
+// orFull marks the error of a write that found no room.
+func orFull(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == codeFull {
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	return err
 }
