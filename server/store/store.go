@@ -177,6 +177,7 @@ type JoinCode struct {
 type Backend interface {
 	Store
 	Credentials
+	Accounts
 	Policies
 	Rescans
 	Audits
