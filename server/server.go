@@ -43,6 +43,8 @@ type Options struct {
 	Policy auth.Policy
 	// SignIn answers the paths of signing in; nil: there are none.
 	SignIn http.Handler
+	// SignIns lists and ends the sign-ins of people; nil: there are none.
+	SignIns SignIns
 	// Version is the program's version, shown by [api.PathVersion].
 	Version string
 	// TLS, when set, makes [Server.Run] speak TLS on its listener.

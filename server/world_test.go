@@ -72,7 +72,7 @@ func newWorld(tb testing.TB, o options) *world {
 	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: o.level}))
 	accounts, _ := w.backend.(store.Accounts) // a wrapped store may have none
 	w.auth = auth.New(w.backend, auth.Options{Log: log, Accounts: accounts})
-	co := core.Options{Store: w.backend, Policies: w.backend, Rescans: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
+	co := core.Options{Store: w.backend, Policies: w.backend, Rescans: w.backend, Audits: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
 	if o.core != nil {
 		o.core(&co)
 	}

@@ -98,12 +98,12 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 		return nil, errors.Join(err, e.Close())
 	}
 	e.feed, _ = backend.(store.Feed)
-	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
+	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts, Audit: auditTo(backend)})
 	if err := e.newAccess(c, backend); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	o := core.Options{
-		Store: backend, Policies: backend, Rescans: backend, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
+		Store: backend, Policies: backend, Rescans: backend, Audits: backend, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	}
 	if e.metrics != nil {
 		o.Meter = e.metrics
@@ -224,7 +224,7 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 		return nil, err
 	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Access: e.access, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Access: e.access, Policy: policy, SignIn: signIn, SignIns: e.signIns(), Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits.RatePerSecond), Burst: c.Limits.Burst, MaxStreams: c.Limits.Streams,
 		UploadRate: rateOf(c.Limits.UploadBytesPerSecond), UploadBurst: c.Limits.UploadBurstBytes, Log: e.log,
 	}

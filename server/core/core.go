@@ -34,6 +34,8 @@ type Options struct {
 	// found; nil for none.
 	Policies store.Policies
 	Rescans  store.Rescans
+	// Audits keeps the chains; nil: nobody can read them here.
+	Audits store.Audits
 	// Scrub rewrites what the store's files still hold of contents that are gone; nil
 	// where the store cannot. See [store.Keeper].
 	Scrub func(ctx context.Context) error

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,7 +55,11 @@ func latest() int64 {
 	if err != nil || len(names) == 0 {
 		return 0 // the pattern is a constant, and a build without scripts does not pass its tests
 	}
-	return int64(len(names))
+	number, err := goose.NumericComponent(slices.Max(names))
+	if err != nil {
+		return 0
+	}
+	return number
 }
 
 // schemaVersion returns the number of the newest migration that was applied, 0
