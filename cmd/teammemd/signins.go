@@ -50,6 +50,10 @@ func (s *signedInAt) Token() (*oauth2.Token, error) {
 	return &oauth2.Token{AccessToken: token, TokenType: "Bearer"}, nil
 }
 
+func (s *signedInAt) renew(ctx context.Context, refused string) error {
+	return s.keeper.Renew(ctx, s.server, refused)
+}
+
 func (a *app) signedInTo(args []string) (*signedInAt, error) {
 	m, err := a.machine()
 	if err != nil {
@@ -59,7 +63,7 @@ func (a *app) signedInTo(args []string) (*signedInAt, error) {
 	if s.server, err = m.server(args); err != nil {
 		return nil, err
 	}
-	s.client, err = remote.New(remote.Options{URL: s.server, Token: s, UserAgent: "teammemd/" + versionText()})
+	s.client, err = remote.New(remote.Options{URL: s.server, Token: s, Renew: s.renew, UserAgent: "teammemd/" + versionText()})
 	return s, err
 }
 

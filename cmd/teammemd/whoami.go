@@ -137,17 +137,18 @@ func (m machine) identify(ctx context.Context, server string, roots []config.Roo
 }
 
 // ask asks the server whom it takes a token for, and what it allows in repo unless
-// that is zero. A sign-in that the server refuses is renewed, so that one that ended
-// is known for it.
+// that is zero.
 func (m machine) ask(ctx context.Context, source tokens, repo api.Repo) (api.WhoAmI, error) {
-	client, err := remote.New(remote.Options{URL: source.root.Server, Repo: repo, Token: source, UserAgent: "teammemd/" + versionText()})
+	client, err := remote.New(remote.Options{
+		URL: source.root.Server, Repo: repo, Token: source, Renew: source.renew, UserAgent: "teammemd/" + versionText(),
+	})
 	if err != nil {
 		return api.WhoAmI{}, err
 	}
 	who, err := client.WhoAmI(ctx)
 	if errors.Is(err, api.ErrSignedOut) {
-		if renewing := source.renewRefused(ctx); errors.Is(renewing, api.ErrSignedOut) {
-			return who, renewing
+		if _, _, ended := source.find(); ended != nil {
+			return who, ended // it says what to do
 		}
 	}
 	return who, err

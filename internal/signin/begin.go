@@ -11,7 +11,8 @@ import (
 
 // askable reports whether the server may be asked for the answer to p again.
 func askable(p config.Pending) bool {
-	return time.Since(p.Asked) >= time.Duration(p.Interval)*time.Second
+	since := time.Since(p.Asked)
+	return since >= time.Duration(p.Interval)*time.Second || since < 0 // the clock was set back
 }
 
 // Await keeps that a person has to approve p.
