@@ -87,10 +87,13 @@ func TestAdminEndsSignIns(t *testing.T) {
 	}
 	req.Header.Set("Authorization", "Bearer "+ada)
 	stream, err := c.client.Do(req)
-	if err != nil || stream.StatusCode != 200 {
-		t.Fatalf("the stream: %v, %v", stream, err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer stream.Body.Close()
+	if stream.StatusCode != http.StatusOK {
+		t.Fatalf("the stream: %d", stream.StatusCode)
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -125,7 +126,7 @@ func (a *app) printAudit(lines []auditLine) error {
 			chain = "server"
 		}
 		if l.Version > 0 {
-			version = fmt.Sprint(l.Version)
+			version = strconv.FormatUint(l.Version, 10)
 		}
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", chain, l.Number, l.At.UTC().Format(time.RFC3339), whoActed(l.AuditRow), l.Action, version,
 			orDash(strings.Join(l.Keys, " ")), l.Hash)

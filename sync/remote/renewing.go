@@ -27,27 +27,39 @@ func (t *renewing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !t.mayRenew(req, token) {
 		return resp, err
 	}
-	if t.renew(req.Context(), token) != nil {
+	next := t.again(req, token)
+	if next == nil {
 		return resp, nil // what the server said stands
-	}
-	again := req.Clone(req.Context())
-	if req.GetBody != nil {
-		if again.Body, err = req.GetBody(); err != nil {
-			return resp, nil
-		}
-	}
-	fresh, next, err := t.send(again)
-	if err != nil {
-		return resp, nil
-	}
-	if next.StatusCode == http.StatusUnauthorized {
-		t.mu.Lock()
-		t.hopeless = fresh
-		t.mu.Unlock()
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // for the connection to be used again
 	_ = resp.Body.Close()
 	return next, nil
+}
+
+// again sends a refused request with a renewed token; nil where there is none, or
+// no answer.
+func (t *renewing) again(req *http.Request, refused string) *http.Response {
+	if t.renew(req.Context(), refused) != nil {
+		return nil
+	}
+	next := req.Clone(req.Context())
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil
+		}
+		next.Body = body
+	}
+	fresh, resp, err := t.send(next)
+	if err != nil {
+		return nil
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		t.mu.Lock()
+		t.hopeless = fresh
+		t.mu.Unlock()
+	}
+	return resp
 }
 
 // send sends one request with the token that counts now.
