@@ -109,7 +109,8 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 		Clean: func(ctx context.Context, by api.Actor) api.Actor { return e.core.CleanActor(ctx, by) },
 	})
 	o := core.Options{
-		Store: backend, Policies: backend, Rescans: backend, Audits: backend, Devices: e.clients, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
+		Store: backend, Policies: backend, Rescans: backend, Audits: backend, Devices: e.clients, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries,
+		SearchBytes: c.Limits.SearchIndexBytes, Log: log,
 	}
 	if e.metrics != nil {
 		o.Meter = e.metrics
