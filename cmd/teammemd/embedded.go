@@ -178,6 +178,7 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.access.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { return e.clients.Run(gctx) })
+	group.Go(func() error { e.serveDoor(gctx); return nil })
 	group.Go(func() error { e.rescan(gctx); return nil })
 	group.Go(func() error { e.retain(gctx); return nil })
 	if e.feed != nil {
