@@ -38,6 +38,7 @@ type embedded struct {
 	people   *people
 	access   *access.Access
 	clients  *clients.Tracker
+	door     *door                           // for administrators, nil for none
 	policy   *access.PolicyFile              // nil for none
 	tokens   atomic.Pointer[upstream.Tokens] // of the forge, nil for none
 	front    *front
@@ -131,6 +132,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 	if e.metrics != nil {
 		e.metrics.watch(e)
 	}
+	e.door = newDoor(ctx, c, log)
 	return e, nil
 }
 
@@ -215,6 +217,7 @@ func (e *embedded) Close() error {
 	if e.front != nil {
 		_ = e.front.ln.Close() // closed already, where Run ran
 	}
+	e.door.shut()
 	return e.close()
 }
 

@@ -47,12 +47,47 @@ func (a *app) exportUser(ctx context.Context, server *serverFlags, flags *whoFla
 		if err != nil {
 			return err
 		}
-		out := map[string]any{"schema": schema, "acts": acts}
+		devices, err := devicesOf(ctx, s, person)
+		if err != nil {
+			return err
+		}
+		out := map[string]any{"schema": schema, "acts": acts, "devices": devices}
 		if person.user != nil {
 			out["user"] = describeUser(*person.user)
 		}
 		return a.printJSON(out)
 	})
+}
+
+// deviceRow is a checkout of a person's.
+type deviceRow struct {
+	Repo      string    `json:"repo"`
+	Actor     api.Actor `json:"actor"`
+	First     time.Time `json:"first"`
+	Seen      time.Time `json:"seen"`
+	Pulled    uint64    `json:"pulled"`
+	CleanedAt time.Time `json:"cleaned_at,omitzero"`
+}
+
+// devicesOf lists the checkouts of a person.
+func devicesOf(ctx context.Context, s store.Backend, person someone) ([]deviceRow, error) {
+	rows := []deviceRow{}
+	repos, err := s.Repos(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing repos: %w", err)
+	}
+	for _, repo := range repos {
+		devices, err := s.Devices(ctx, repo)
+		if err != nil {
+			return nil, fmt.Errorf("listing devices: %w", err)
+		}
+		for _, d := range devices {
+			if person.is(d.Actor) {
+				rows = append(rows, deviceRow{repo.String(), d.Actor, d.First, d.Seen, d.Pulled, d.CleanedAt})
+			}
+		}
+	}
+	return rows, nil
 }
 
 // actsOf lists what a person did: in the server's chain, and in every repo. Texts

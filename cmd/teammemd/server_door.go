@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -62,27 +63,51 @@ type refusedChore struct {
 	Usage bool   `json:"usage,omitempty"` // the caller is to mend it
 }
 
-// serveDoor answers on the socket until ctx ends. A server without one works all the
-// same: on PostgreSQL it needs none.
-func (e *embedded) serveDoor(ctx context.Context) {
-	if e.config.Database.URL != "" {
-		return
+// door is the open socket. A nil door is none: on PostgreSQL none is needed, and a
+// server without one works all the same.
+type door struct {
+	net.Listener
+
+	path string
+}
+
+// newDoor opens the socket of a server that has the store's lock.
+func newDoor(ctx context.Context, c config.Server, log *slog.Logger) *door {
+	if c.Database.URL != "" {
+		return nil
 	}
-	path := filepath.Join(e.config.Data, doorFile)
-	ln, err := openDoor(ctx, e.config.Data, path)
+	path := filepath.Join(c.Data, doorFile)
+	ln, err := openDoor(ctx, c.Data, path)
 	if err != nil { // such as a path that is too long for a socket
-		e.log.DebugContext(ctx, "no socket for administrators", "error", err)
+		log.DebugContext(ctx, "no socket for administrators", "error", err)
+		return nil
+	}
+	return &door{ln, path}
+}
+
+// shut closes the socket while the store's lock is held still: after it the name may
+// be another server's. It may be called again.
+func (d *door) shut() {
+	if d != nil && d.Close() == nil {
+		_ = os.Remove(d.path)
+	}
+}
+
+// serveDoor answers on the socket until ctx ends.
+func (e *embedded) serveDoor(ctx context.Context) {
+	if e.door == nil {
 		return
 	}
-	defer os.Remove(path)
+	defer e.door.shut()
 	mux := http.NewServeMux()
 	for name, do := range e.chores() {
 		mux.HandleFunc("POST "+name, func(w http.ResponseWriter, r *http.Request) { answerChore(w, r, do) })
 	}
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
-	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
+	// What is under way ends with its context, and tells who asked.
+	stop := context.AfterFunc(ctx, func() { e.door.shut(); _ = srv.Shutdown(context.WithoutCancel(ctx)) })
 	defer stop()
-	if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(e.door); !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
 		e.log.WarnContext(ctx, "the socket for administrators ended", "error", err)
 	}
 }
