@@ -85,7 +85,7 @@ type Server struct {
 	auth   *auth.Auth
 	o      Options
 	log    *slog.Logger
-	routes map[string]route
+	routes map[string]*route
 	cross  *http.CrossOriginProtection
 	tokens *tokenLimits
 	joins  *addressLimits

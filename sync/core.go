@@ -190,6 +190,8 @@ func (c *Core) hear(now time.Time, event Event) {
 		if e.Up {
 			c.notBefore = c.asRuled
 		}
+		// A core that failed looks again by itself, and the rarer the longer it fails.
+		c.dirty = c.dirty || e.Refused && c.failed == nil
 		c.pollAt = now.Add(c.pollInterval())
 	case Roused:
 		// Nothing that was true before needs to be: everything is read again, and

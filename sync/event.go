@@ -16,8 +16,10 @@ type (
 	Hinted struct{ Full, Busy bool }
 	// Noticed says that the server is at this position.
 	Noticed struct{ At api.Position }
-	// Followed says whether a connection that brings notices is up.
-	Followed struct{ Up bool }
+	// Followed says whether a connection that brings notices is up. Refused says
+	// why it is not: the server does not let us follow. Only a look tells what else
+	// it lets us do no more.
+	Followed struct{ Up, Refused bool }
 	// Asked says that a person wants a cycle now.
 	Asked struct{ Mode Mode }
 	// Roused says that this process did not run for a while: the machine slept,

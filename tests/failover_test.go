@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,11 +89,7 @@ func newFailover(t *testing.T) *failover {
 	f.primary.Until(t, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'", "2")
 	dsn := pgtest.MultiHost(append(f.standbys, f.primary)...)
 	for i := range 2 {
-		c := &companion{machine: newMachine(t, "server"+strconv.Itoa(i))}
-		c.extra = []string{"TEAMMEMD_SERVER_DATABASE_URL=" + dsn}
-		c.data = filepath.Join(c.machine.home, "data")
-		c.up("127.0.0.1:0")
-		f.servers = append(f.servers, c)
+		f.servers = append(f.servers, newCompanionOn(t, "server"+strconv.Itoa(i), dsn))
 	}
 	f.token = f.servers[0].token("writers", "acme/*", "writer")
 	return f

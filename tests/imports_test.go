@@ -21,12 +21,13 @@ type rule struct {
 var layout = map[string]rule{
 	"api":             {},
 	"memory":          {may: []string{"api"}},
-	"scanner":         {may: []string{"scanner/samples", "scanner/rules", "scanner/match", "scanner/view"}},
+	"scanner":         {may: []string{"scanner/samples", "scanner/rules", "scanner/match", "scanner/view", "scanner/cputime"}},
 	"scanner/rules":   {may: []string{"scanner/samples", "scanner/pattern"}},
 	"scanner/match":   {may: []string{"scanner/rules", "scanner/pattern"}},
 	"scanner/pattern": {},
 	"scanner/view":    {},
 	"scanner/samples": {},
+	"scanner/cputime": {},
 	"scanner/corpus":  {may: []string{"scanner/samples"}, testOnly: true},
 	"watcher":         {may: []string{"internal/planted"}},
 
@@ -79,7 +80,7 @@ var layout = map[string]rule{
 	"tests/chaos":         {testOnly: true},
 	"tests/gitea":         {testOnly: true},
 	"tests/killat":        {testOnly: true},
-	"tests/scanprecision": {may: []string{"scanner", "scanner/samples"}, testOnly: true},
+	"tests/scanprecision": {may: []string{"scanner", "scanner/samples", "scanner/cputime"}, testOnly: true},
 	"tests/skipcheck":     {testOnly: true},
 	"tests/teeth":         {may: []string{"internal/planted"}, testOnly: true},
 }

@@ -125,6 +125,9 @@ func (f *follower) run(ctx context.Context, begun func()) (err error) {
 		defer cancel()
 		_ = f.conn.Close(ctx)
 	}()
+	if _, err := f.conn.Exec(ctx, "SELECT pg_advisory_lock_shared("+servingLock+")"); err != nil {
+		return err
+	}
 	if _, err := f.conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}

@@ -31,9 +31,7 @@ func (s *Store) Take(ctx context.Context, from Tables) error {
 		if _, err := tx.Exec(ctx, "LOCK TABLE repos, tokens IN EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		var some bool
-		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM repos WHERE repo <> 0) OR EXISTS (SELECT FROM repo_names) OR EXISTS (SELECT FROM audit)
-			OR EXISTS (SELECT FROM tokens) OR EXISTS (SELECT FROM join_codes) OR EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM families)`).Scan(&some)
+		some, err := hasData(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -50,6 +48,12 @@ func (s *Store) Take(ctx context.Context, from Tables) error {
 		return fmt.Errorf("filling the database: %w", err)
 	}
 	return nil
+}
+
+func hasData(ctx context.Context, tx pgx.Tx) (some bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM repos WHERE repo <> 0) OR EXISTS (SELECT FROM repo_names) OR EXISTS (SELECT FROM audit)
+		OR EXISTS (SELECT FROM tokens) OR EXISTS (SELECT FROM join_codes) OR EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM families)`).Scan(&some)
+	return some, err
 }
 
 // taker copies tables inside a transaction.
