@@ -51,10 +51,16 @@ func heldBy(rows []store.Version, clean map[api.Checksum]string) []uint64 {
 // with its devices. It is for maintainers: it says who works with the repo, and when
 // they did last. The error wraps [api.ErrNotFound] where there is no such redaction.
 func (c *Core) Redactions(ctx context.Context, role api.Role, repo api.Repo, id uint64) (api.RedactionsAnswer, error) {
-	switch {
-	case role < api.Reader:
+	if role < api.Reader {
 		return api.RedactionsAnswer{}, NotFound()
-	case role < api.Maintainer:
+	}
+	// A repo that was never written looks to everyone as one beyond their reach.
+	if head, err := c.o.Store.Head(ctx, repo); err != nil {
+		return api.RedactionsAnswer{}, storeError("reading the head", err)
+	} else if head.Version == 0 {
+		return api.RedactionsAnswer{}, NotFound()
+	}
+	if role < api.Maintainer {
 		return api.RedactionsAnswer{}, api.Errorf(api.ErrForbidden, "reports of redactions are for maintainers of the repo")
 	}
 	reports, err := c.reports(ctx, repo, func(version uint64) bool { return id == 0 || version == id })
@@ -128,7 +134,7 @@ func reportOf(row store.AuditRow, epoch string, devices []store.Device) api.Reda
 	for _, d := range devices {
 		now := d.Epoch == epoch
 		if now && d.Pulled < first {
-			report.Beyond++
+			report.NotReached++
 			continue
 		}
 		device := api.RedactionDevice{Actor: d.Actor, Seen: d.Seen, Pulled: d.Pulled, Nameless: d.Nameless}
