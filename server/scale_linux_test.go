@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,11 +16,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/api"
-	"github.com/teammem/teammemd/server"
-	"github.com/teammem/teammemd/server/metrics"
 )
-
-var scale = flag.Bool("scale", false, "full counts in the tests whose names begin with TestScale")
 
 // resident is the memory of this process that is not backed by files, in bytes.
 func resident(t *testing.T) int64 {
@@ -64,15 +58,12 @@ const streamBytes = 25_000
 // and measures what each costs this one, beside streams of a handler that does
 // nothing else.
 func TestScaleStreams(t *testing.T) {
-	streams := 1_000
-	if *scale {
-		streams = 10_000
-	}
+	streams := choose(10_000, 1_000)
 	if testing.Short() {
 		streams = 100
 	}
 	needFiles(t, streams+500)
-	w := newWorld(t, options{server: func(o *server.Options) { o.Meter = metrics.New("1.2.3") }})
+	w := newWorld(t, options{server: metered})
 	cost, live := costOfStreams(t, w.manyStreams(streams), func() {
 		if got := w.core.Stats().Listeners; got != streams {
 			t.Errorf("%d streams are open, want %d", got, streams)
@@ -164,12 +155,9 @@ func (w *world) manyStreams(streams int) crowdOrder {
 // another process, and measures when each of them hears of it: in turn with a
 // handler that only sends an event to as many.
 func TestScaleListeners(t *testing.T) {
-	listeners, writes := 100, 3
-	if *scale {
-		listeners, writes = 1_000, 50
-	}
+	listeners, writes := choose(1_000, 100), choose(50, 3)
 	needFiles(t, 2*listeners+500)
-	w := newWorld(t, options{server: func(o *server.Options) { o.Meter = metrics.New("1.2.3") }})
+	w := newWorld(t, options{server: metered})
 	token := w.token("acme/*", api.Writer)
 	order := crowdOrder{Addr: strings.TrimPrefix(w.url, "http://"), Rounds: writes}
 	bareOrder, send := bareStreams(t)
@@ -181,7 +169,7 @@ func TestScaleListeners(t *testing.T) {
 	var heard, last, answered, bare []time.Duration
 	for i := range writes {
 		began := time.Now()
-		w.put(token, "acme/a", entries{"k": fmt.Sprint(i)})
+		w.put(token, "acme/a", entries{"k": strconv.Itoa(i)})
 		answered = append(answered, time.Since(began))
 		heard = append(heard, ours.heard(began)...)
 		last = append(last, heard[len(heard)-1])
@@ -198,10 +186,4 @@ func TestScaleListeners(t *testing.T) {
 	if limit := max(100, 3*floor); *scale && p99 > limit {
 		t.Errorf("the p99 is %.1f ms, want at most %.0f", p99, limit)
 	}
-}
-
-// percentile is in milliseconds.
-func percentile(took []time.Duration, percent int) float64 {
-	sorted := slices.Sorted(slices.Values(took))
-	return float64(sorted[(len(sorted)-1)*percent/100].Microseconds()) / 1000
 }

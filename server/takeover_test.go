@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server"
+	"github.com/teammem/teammemd/server/metrics"
 	"github.com/teammem/teammemd/server/store"
 )
 
@@ -26,7 +28,7 @@ func TestStreamsOfBothProtocols(t *testing.T) {
 		s := httptest.NewUnstartedServer(w.server.Handler())
 		s.EnableHTTP2 = proto == 2
 		s.StartTLS()
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+api.PathEvents+"?repo="+repo, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -117,4 +119,36 @@ func TestPanicInAStream(t *testing.T) {
 	if !strings.Contains(w.logged.String(), "trapped.Head") || strings.Contains(w.logged.String(), "a trap") {
 		t.Errorf("logged %s", w.logged)
 	}
+}
+
+// slowMeter takes its time to count the end of a stream.
+type slowMeter struct {
+	*metrics.Metrics
+	counting, goOn chan struct{}
+}
+
+func (m slowMeter) Streams(delta int) {
+	if delta < 0 {
+		close(m.counting)
+		<-m.goOn
+	}
+}
+
+// A stop waits for the streams that net/http knows nothing of.
+func TestStopWaitsForStreams(t *testing.T) {
+	meter := slowMeter{metrics.New("1.2.3"), make(chan struct{}), make(chan struct{})}
+	w := newWorld(t, options{server: func(o *server.Options) { o.Meter = meter }})
+	l := w.listen(t, w.token("*", api.Reader), "acme/a")
+	l.notice()
+	stopped := make(chan struct{})
+	go func() { _ = w.stop(); close(stopped) }()
+	l.rest()
+	<-meter.counting
+	select {
+	case <-stopped:
+		t.Error("the server stopped while a stream was under way")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(meter.goOn)
+	<-stopped
 }
