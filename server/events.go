@@ -210,6 +210,7 @@ func (s *stream) follow() {
 	s.retry(retryHint)
 	s.buf = append(s.buf, '\n')
 	s.timer = time.NewTimer(s.c.o.Heartbeat)
+	s.seen()
 	for open := s.say(s.repos(), true); open; {
 		open = s.act(s.wait())
 	}
@@ -258,6 +259,7 @@ func (s *stream) act(why woken) bool {
 		if now := time.Now(); s.look.IsZero() || now.Before(s.look) {
 			if !now.Before(s.beat) {
 				s.buf = append(s.buf, ":\n\n"...)
+				s.seen()
 			}
 			return s.say(nil, false)
 		}
@@ -288,6 +290,13 @@ func (s *stream) say(moved []api.Repo, look bool) bool {
 	}
 	s.timer.Reset(time.Until(next))
 	return true
+}
+
+// seen says that the client is there. What an event tells it has not pulled yet.
+func (s *stream) seen() {
+	for _, p := range s.places {
+		s.c.saw(p.repo, nil, false)
+	}
 }
 
 // still reports whether the stream may go on as it is, and renews its places.

@@ -35,6 +35,7 @@ func (s *Server) table() map[string]*route {
 		api.PathContent:    {costs: true, methods: methods{http.MethodGet: (*call).content}},
 		api.PathRestore:    {costs: true, methods: methods{http.MethodPost: (*call).restore}},
 		api.PathRedact:     {costs: true, methods: methods{http.MethodPost: (*call).redact}},
+		api.PathRedactions: {costs: true, methods: methods{http.MethodGet: (*call).redactions}},
 		api.PathSearch:     {costs: true, methods: methods{http.MethodGet: (*call).search}},
 		api.PathJoinCodes:  {costs: true, methods: methods{http.MethodPost: (*call).newJoinCode}},
 		api.PathScanPolicy: {costs: true, methods: methods{
