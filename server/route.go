@@ -91,6 +91,8 @@ type call struct {
 	sent   int64 // bytes of the body, as they went out
 	broken bool  // the answer began and cannot be finished
 
+	detached bool // a copy of the call goes on behind the handler, and is recorded
+
 	began   time.Time
 	id      string   // of the request, in [api.HeaderRequest]
 	repo    api.Repo // that it is about, once the caller was found to be a reader of it: only then may it be logged
@@ -162,17 +164,22 @@ func (c *call) survive() {
 	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(http.ErrAbortHandler)
 	}
-	c.log.ErrorContext(c.r.Context(), "handler panicked", "request_id", c.id, "path", c.routeName(), "type", fmt.Sprintf("%T", value), "at", panicSite())
+	c.logPanic(value)
 	if c.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
 	c.fail(api.ErrInternal)
 }
 
+// logPanic is called by the deferred function that recovered value.
+func (c *call) logPanic(value any) {
+	c.log.ErrorContext(c.r.Context(), "handler panicked", "request_id", c.id, "path", c.routeName(), "type", fmt.Sprintf("%T", value), "at", panicSite())
+}
+
 // panicSite returns file and line of the function that panicked.
 func panicSite() string {
 	var pcs [32]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
 	for {
 		frame, more := frames.Next()
 		if !strings.HasPrefix(frame.Function, "runtime.") {
