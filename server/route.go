@@ -43,6 +43,8 @@ func (s *Server) table() map[string]*route {
 		}},
 		api.PathScanMarks: {costs: true, methods: methods{http.MethodGet: (*call).scanMarks}},
 		api.PathWhoAmI:    {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
+		api.PathSignIns:   {costs: true, methods: methods{http.MethodGet: (*call).signIns, http.MethodDelete: (*call).endSignIns}},
+		api.PathAudit:     {costs: true, methods: methods{http.MethodGet: (*call).audit}},
 		api.PathJoin:      {public: true, methods: methods{http.MethodPost: (*call).join}},
 		api.PathVersion:   {public: true, methods: methods{http.MethodGet: (*call).version}},
 		api.PathOpenAPI:   {public: true, methods: methods{http.MethodGet: (*call).openAPI}},

@@ -46,6 +46,8 @@ type Options struct {
 	SignIn http.Handler
 	// Clients is told which checkouts come; nil: nobody is.
 	Clients *clients.Tracker
+	// SignIns lists and ends the sign-ins of people; nil: there are none.
+	SignIns SignIns
 	// Version is the program's version, shown by [api.PathVersion].
 	Version string
 	// TLS, when set, makes [Server.Run] speak TLS on its listener.

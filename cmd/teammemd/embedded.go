@@ -100,7 +100,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 		return nil, errors.Join(err, e.Close())
 	}
 	e.feed, _ = backend.(store.Feed)
-	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
+	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts, Audit: auditTo(backend)})
 	if err := e.newAccess(c, backend); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -231,7 +231,7 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 		return nil, err
 	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Access: e.access, Clients: e.clients, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Access: e.access, Clients: e.clients, Policy: policy, SignIn: signIn, SignIns: e.signIns(), Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits.RatePerSecond), Burst: c.Limits.Burst, MaxStreams: c.Limits.Streams,
 		UploadRate: rateOf(c.Limits.UploadBytesPerSecond), UploadBurst: c.Limits.UploadBurstBytes, Log: e.log,
 	}

@@ -50,6 +50,9 @@ func (a *app) exportUser(ctx context.Context, server *serverFlags, flags *whoFla
 		out := map[string]any{"schema": schema, "acts": acts}
 		if person.user != nil {
 			out["user"] = describeUser(*person.user)
+			if _, out["sign_ins"], err = signInsIn(ctx, s, []string{person.user.ID}); err != nil {
+				return err
+			}
 		}
 		return a.printJSON(out)
 	})
@@ -123,16 +126,12 @@ func (a *app) eraseUser(ctx context.Context, server *serverFlags, flags *whoFlag
 			return err
 		}
 		now := time.Now().UTC().Truncate(time.Millisecond)
-		if erased, err = s.Erase(ctx, person.is, api.Actor{Token: "server admin"}, now); err != nil {
+		if erased, err = s.Erase(ctx, person.is, api.Actor{Token: adminActor}, now); err != nil {
 			return err
 		}
 		// The account goes last: until then the same words find it again.
 		if person.user != nil {
-			p, err := peopleIn(s)
-			if err != nil {
-				return err
-			}
-			if err := p.DropUser(ctx, person.user.ID, now); err != nil {
+			if err := s.DropUser(ctx, person.user.ID, now); err != nil {
 				return fmt.Errorf("dropping the account: %w", err)
 			}
 		}

@@ -24,18 +24,13 @@ const signInKey = "sign-in.key"
 // people are those who sign in, and what they signed in with.
 type people struct {
 	accounts store.Accounts
-	audits   store.Audits // nil where the store keeps none
+	audits   store.Audits
 	sealer   *upstream.Sealer
 }
 
 // newPeople returns the people of a store. The error wraps [api.ErrConfig].
 func newPeople(backend store.Backend, c config.Server, _ *slog.Logger) (*people, error) {
-	accounts, ok := backend.(store.Accounts)
-	if !ok {
-		return nil, fmt.Errorf("%w: this store keeps no accounts", api.ErrConfig)
-	}
-	p := &people{accounts: accounts}
-	p.audits, _ = backend.(store.Audits)
+	p := &people{accounts: backend, audits: backend}
 	if c.SignIn.Forge.Kind == "" && c.SignIn.KeyFile == "" {
 		return p, nil
 	}
@@ -48,8 +43,20 @@ func newPeople(backend store.Backend, c config.Server, _ *slog.Logger) (*people,
 }
 
 // audit adds a row to the server's own chain.
-func (p *people) audit(ctx context.Context, e store.Event) error {
-	return p.audits.Audit(ctx, api.Repo{}, e)
+func (p *people) audit(ctx context.Context, e store.Event) error { return auditTo(p.audits)(ctx, e) }
+
+// auditTo returns what adds rows to the server's own chain.
+func auditTo(audits store.Audits) func(context.Context, store.Event) error {
+	return func(ctx context.Context, e store.Event) error { return audits.Audit(ctx, api.Repo{}, e) }
+}
+
+// signIns lists and ends sign-ins.
+func (e *embedded) signIns() oauth.SignIns {
+	s := oauth.SignIns{Accounts: e.people.accounts, Forget: e.auth.Forget}
+	if e.people.audits != nil {
+		s.Audit = e.people.audit
+	}
+	return s
 }
 
 // signIn makes the authorization server of a configuration. The error wraps
@@ -57,10 +64,7 @@ func (p *people) audit(ctx context.Context, e store.Event) error {
 func (e *embedded) signIn(c config.Server, proxies []netip.Prefix) (http.Handler, error) {
 	o := oauth.Options{
 		Accounts: e.people.accounts, Auth: e.auth, URL: c.SignIn.URL, Local: c.SignIn.Local, Sealer: e.people.sealer,
-		CleanText: e.core.CleanText, Address: server.AddressOf(proxies), Log: e.log,
-	}
-	if e.people.audits != nil {
-		o.Audit = e.people.audit
+		CleanText: e.core.CleanText, Address: server.AddressOf(proxies), Log: e.log, Audit: e.people.audit,
 	}
 	forge, err := forgeOf(c.SignIn.Forge)
 	if err != nil {

@@ -180,6 +180,7 @@ type JoinCode struct {
 type Backend interface {
 	Store
 	Credentials
+	Accounts
 	Policies
 	Rescans
 	Audits
