@@ -78,16 +78,52 @@ func (d *daemon) Reload(ctx context.Context) error {
 // somebody else may have had them, or their state may have been mended.
 const retryEvery = 15 * time.Second
 
+// retryFirst is that of the first two tries: a verb that has a root has it for a
+// moment. The later ones come at twice the time of the one before.
+const retryFirst = time.Second
+
 func (d *daemon) retryFaulty(ctx context.Context) error {
-	ticker := time.NewTicker(retryEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			d.startFaulty(ctx)
+	wait := retryFirst
+	for pause(ctx, wait) {
+		d.startFaulty(ctx)
+		if wait = min(2*wait, retryEvery); len(d.faulty()) == 0 {
+			wait = retryEvery
 		}
+	}
+	return nil
+}
+
+// pause waits, and reports whether ctx still lives.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// A daemon that finds all of its roots taken tries again for so long, and so often,
+// before it takes the holders for others that keep them in step: a status or sync
+// that was begun a moment before has a root, too.
+const (
+	takenWithin = 10 * time.Second
+	takenPause  = 100 * time.Millisecond
+)
+
+// awaitRoots returns why a daemon has nothing to do here, see allTaken.
+func (d *daemon) awaitRoots(ctx context.Context) error {
+	for deadline := time.Now().Add(takenWithin); ; {
+		err := d.allTaken()
+		if err == nil || !time.Now().Before(deadline) {
+			return err
+		}
+		if !pause(ctx, takenPause) {
+			return nil
+		}
+		d.startFaulty(ctx)
 	}
 }
 
@@ -109,6 +145,8 @@ func (d *daemon) startFaulty(ctx context.Context) {
 		case err == nil:
 			d.log.InfoContext(ctx, "root started", "root", fault.root.ID)
 			d.absolve(fault.root)
+		case errors.Is(err, api.ErrAlreadyRunning) && errors.Is(fault.err, api.ErrAlreadyRunning):
+			d.blame(fault.root, err) // told already; who has it may be another verb
 		case err.Error() != fault.err.Error():
 			d.log.ErrorContext(ctx, "root not started", "root", fault.root.ID, "error", oneLine(err.Error()))
 			d.blame(fault.root, err)
