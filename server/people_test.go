@@ -46,7 +46,7 @@ type town struct {
 	looks  *looked
 	hub    *forgetest.Forge
 	forge  *forge.Forge
-	names  store.Names
+	names  store.Backend
 	access *access.Access
 	clock  *movingClock
 }
@@ -54,7 +54,6 @@ type town struct {
 // looked is a store that counts how often it was asked for its generation.
 type looked struct {
 	store.Backend
-	store.Accounts
 	begun atomic.Int64
 }
 
@@ -91,8 +90,8 @@ func newTown(tb testing.TB, policy string, o options) *town {
 	}
 	wrap := o.store
 	o.store = func(b store.Backend) store.Backend {
-		c.names = b.(store.Names)
-		c.looks = &looked{Backend: b, Accounts: b.(store.Accounts)}
+		c.names = b
+		c.looks = &looked{Backend: b}
 		b = c.looks
 		if wrap != nil {
 			b = wrap(b)
@@ -105,7 +104,7 @@ func newTown(tb testing.TB, policy string, o options) *town {
 		c.access = access.New(ao)
 		so.Access = c.access
 		signIn, err := oauth.New(oauth.Options{
-			Accounts: c.names.(store.Accounts), Auth: so.Auth, Local: true, CleanText: so.Core.CleanText,
+			Accounts: c.names, Auth: so.Auth, Local: true, CleanText: so.Core.CleanText,
 			Address: server.AddressOf(nil), Log: so.Log,
 		})
 		if err != nil {
@@ -122,7 +121,7 @@ func newTown(tb testing.TB, policy string, o options) *town {
 
 // who is the [access.People] of the server's accounts.
 func (c *town) who(ctx context.Context, id string) (access.Person, error) {
-	u, err := c.backend.(store.Accounts).User(ctx, id)
+	u, err := c.backend.User(ctx, id)
 	if err != nil {
 		return access.Person{}, err
 	}
@@ -135,7 +134,7 @@ func (c *town) who(ctx context.Context, id string) (access.Person, error) {
 // signIn returns the token of somebody who signed in at the forge.
 func (c *town) signIn(login string) string {
 	c.t.Helper()
-	accounts := c.backend.(store.Accounts)
+	accounts := c.backend
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	u, err := accounts.SaveUser(context.Background(), store.User{
 		ID: "user-" + login, Issuer: c.hub.URL, Subject: login, Login: login, Email: login + "@example.com",

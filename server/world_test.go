@@ -72,8 +72,7 @@ func newWorld(tb testing.TB, o options) *world {
 		w.backend = o.store(w.backend)
 	}
 	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: o.level}))
-	accounts, _ := w.backend.(store.Accounts) // a wrapped store may have none
-	w.auth = auth.New(w.backend, auth.Options{Log: log, Accounts: accounts})
+	w.auth = auth.New(w.backend, auth.Options{Log: log, Accounts: w.backend})
 	w.clients = clients.New(clients.Options{Devices: w.backend, Log: log})
 	co := core.Options{Audits: w.backend, Devices: w.clients, Store: w.backend, Policies: w.backend, Rescans: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
 	if o.core != nil {

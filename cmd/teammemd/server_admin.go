@@ -48,23 +48,10 @@ func describeUser(u store.User) userRow {
 	return userRow{u.ID, u.Issuer, u.Login, u.Name, u.Email, u.Groups, u.Member, u.CreatedAt, u.SeenAt}
 }
 
-// peopleIn returns what keeps the people of a store.
-func peopleIn(s store.Backend) (store.People, error) {
-	p, ok := s.(store.People)
-	if !ok {
-		return nil, errors.New("this store keeps no people")
-	}
-	return p, nil
-}
-
 func (a *app) listUsers(ctx context.Context, flags *serverFlags) error {
 	rows := []userRow{}
 	err := a.withStore(ctx, flags, func(s store.Backend) error {
-		p, err := peopleIn(s)
-		if err != nil {
-			return err
-		}
-		all, err := p.Users(ctx)
+		all, err := s.Users(ctx)
 		for _, u := range all {
 			rows = append(rows, describeUser(u))
 		}
@@ -121,11 +108,7 @@ func (f *whoFlags) find(ctx context.Context, s store.Backend, args []string) (so
 		}
 		return found, nil
 	}
-	p, err := peopleIn(s)
-	if err != nil {
-		return someone{}, err
-	}
-	all, err := p.Users(ctx)
+	all, err := s.Users(ctx)
 	if err != nil {
 		return someone{}, err
 	}

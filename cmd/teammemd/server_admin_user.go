@@ -128,11 +128,7 @@ func (a *app) eraseUser(ctx context.Context, server *serverFlags, flags *whoFlag
 		}
 		// The account goes last: until then the same words find it again.
 		if person.user != nil {
-			p, err := peopleIn(s)
-			if err != nil {
-				return err
-			}
-			if err := p.DropUser(ctx, person.user.ID, now); err != nil {
+			if err := s.DropUser(ctx, person.user.ID, now); err != nil {
 				return fmt.Errorf("dropping the account: %w", err)
 			}
 		}

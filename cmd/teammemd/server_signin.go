@@ -24,18 +24,13 @@ const signInKey = "sign-in.key"
 // people are those who sign in, and what they signed in with.
 type people struct {
 	accounts store.Accounts
-	audits   store.Audits // nil where the store keeps none
+	audits   store.Audits
 	sealer   *upstream.Sealer
 }
 
 // newPeople returns the people of a store. The error wraps [api.ErrConfig].
 func newPeople(backend store.Backend, c config.Server, _ *slog.Logger) (*people, error) {
-	accounts, ok := backend.(store.Accounts)
-	if !ok {
-		return nil, fmt.Errorf("%w: this store keeps no accounts", api.ErrConfig)
-	}
-	p := &people{accounts: accounts}
-	p.audits, _ = backend.(store.Audits)
+	p := &people{accounts: backend, audits: backend}
 	if c.SignIn.Forge.Kind == "" && c.SignIn.KeyFile == "" {
 		return p, nil
 	}
@@ -57,10 +52,7 @@ func (p *people) audit(ctx context.Context, e store.Event) error {
 func (e *embedded) signIn(c config.Server, proxies []netip.Prefix) (http.Handler, error) {
 	o := oauth.Options{
 		Accounts: e.people.accounts, Auth: e.auth, URL: c.SignIn.URL, Local: c.SignIn.Local, Sealer: e.people.sealer,
-		CleanText: e.core.CleanText, Address: server.AddressOf(proxies), Log: e.log,
-	}
-	if e.people.audits != nil {
-		o.Audit = e.people.audit
+		CleanText: e.core.CleanText, Address: server.AddressOf(proxies), Log: e.log, Audit: e.people.audit,
 	}
 	forge, err := forgeOf(c.SignIn.Forge)
 	if err != nil {

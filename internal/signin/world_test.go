@@ -57,12 +57,8 @@ func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	w := &world{TB: tb, used: map[string]int{}, features: `"sign-in"`, dir: tb.TempDir()}
 	backend := sqlitetest.Serve(tb, tb.TempDir())
-	accounts, ok := backend.(store.Accounts)
-	if !ok {
-		tb.Fatal("the store keeps no accounts")
-	}
-	w.auth = auth.New(backend, auth.Options{Now: w.now, Accounts: accounts})
-	server, err := oauth.New(oauth.Options{Accounts: accounts, Auth: w.auth, Local: true, Now: w.now, Audit: w.audit})
+	w.auth = auth.New(backend, auth.Options{Now: w.now, Accounts: backend})
+	server, err := oauth.New(oauth.Options{Accounts: backend, Auth: w.auth, Local: true, Now: w.now, Audit: w.audit})
 	if err != nil {
 		tb.Fatal(err)
 	}

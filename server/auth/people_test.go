@@ -59,8 +59,8 @@ func TestPerson(t *testing.T) {
 		"bounded away":    {func(t *store.Token) { t.Repos = "other/*" }, api.NoRole, api.NoRole},
 	} {
 		clk := newClock()
-		accounts := sqlitetest.Serve(t, t.TempDir()).(store.Accounts)
-		a := auth.New(accounts.(store.Credentials), auth.Options{Now: clk.Now, Accounts: accounts})
+		accounts := sqlitetest.Serve(t, t.TempDir())
+		a := auth.New(accounts, auth.Options{Now: clk.Now, Accounts: accounts})
 		g, err := a.Authenticate(t.Context(), person(t, accounts, clk, tt.edit))
 		if err != nil || g.User != "ada" || g.Account().Login != "Ada" || g.IsAdmin() {
 			t.Fatalf("%s: %+v, %v", name, g, err)
@@ -78,8 +78,8 @@ func TestPerson(t *testing.T) {
 // or not.
 func TestMembershipEnds(t *testing.T) {
 	clk := newClock()
-	accounts := sqlitetest.Serve(t, t.TempDir()).(store.Accounts)
-	a := auth.New(accounts.(store.Credentials), auth.Options{Now: clk.Now, Accounts: accounts})
+	accounts := sqlitetest.Serve(t, t.TempDir())
+	a := auth.New(accounts, auth.Options{Now: clk.Now, Accounts: accounts})
 	secret := person(t, accounts, clk, func(*store.Token) {})
 	if g, err := a.Authenticate(t.Context(), secret); err != nil || g.Role(repo(t, "acme/api")) != api.Writer {
 		t.Fatalf("%+v, %v", g, err)
@@ -103,9 +103,9 @@ func TestMembershipEnds(t *testing.T) {
 // TestUseIsRecordedOnce: one write a token, and none that fails keeps anybody out.
 func TestUseIsRecordedOnce(t *testing.T) {
 	clk := newClock()
-	accounts := sqlitetest.Serve(t, t.TempDir()).(store.Accounts)
+	accounts := sqlitetest.Serve(t, t.TempDir())
 	counting := &readOnly{Accounts: accounts, failures: 2}
-	a := auth.New(accounts.(store.Credentials), auth.Options{Now: clk.Now, Accounts: counting})
+	a := auth.New(accounts, auth.Options{Now: clk.Now, Accounts: counting})
 	secret := person(t, accounts, clk, func(*store.Token) {})
 	for range 10 {
 		if _, err := a.Authenticate(t.Context(), secret); err != nil {

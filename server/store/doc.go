@@ -10,8 +10,9 @@
 // it; the head keeps only its hash. A repo comes into being with its first
 // committed change and is never removed.
 //
-// A store also holds credentials: tokens and join codes, by the SHA-256 of
-// their secret, never the secret itself.
+// A store also holds credentials, which are tokens and join codes, and accounts:
+// people, their sign-ins, and the tokens that come of them. Secrets are kept by
+// their SHA-256, never themselves.
 //
 // # Writing
 //

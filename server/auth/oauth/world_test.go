@@ -89,7 +89,7 @@ func newWorld(tb testing.TB, edits ...func(*oauth.Options)) *world {
 	tb.Helper()
 	w := &world{TB: tb, clock: &clock{now: time.Now().Truncate(time.Second)}, log: &lockedBuffer{}}
 	w.backend = sqlitetest.Serve(tb, tb.TempDir())
-	w.accounts = w.backend.(store.Accounts)
+	w.accounts = w.backend
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	w.auth = auth.New(w.backend, auth.Options{Log: log, Now: w.clock.Now, Accounts: w.accounts})
 	o := oauth.Options{Accounts: w.accounts, Auth: w.auth, Local: true, Log: log, Now: w.clock.Now, Audit: func(_ context.Context, e store.Event) error {

@@ -130,7 +130,7 @@ func newKept(t *testing.T, life time.Duration) *kept {
 	t.Helper()
 	k := &kept{forge: upstreamtest.NewForge(t), sealer: newSealer(t), now: time.Now()}
 	k.forge.Life = life
-	k.people = sqlitetest.Serve(t, t.TempDir()).(store.Accounts)
+	k.people = sqlitetest.Serve(t, t.TempDir())
 	p := newForge(t, k.forge)
 	trip := newTrip(upstreamtest.Callback)
 	who, err := p.Identify(t.Context(), travel(t, p, trip).Get("code"), trip)

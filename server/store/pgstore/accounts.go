@@ -13,8 +13,6 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-var _ store.Accounts = (*Store)(nil)
-
 var errNoUser = errors.New("dropping a user: no id or no time given")
 
 // lockAccounts lets one transaction at a time, of all servers, change people,

@@ -98,20 +98,16 @@ func everything(t *testing.T, s store.Backend) map[string]any {
 	note("name", stands, err)
 	identity, err := s.Identity(ctx, web)
 	note("identity", identity, err)
-	accounts, ok := s.(store.Accounts)
-	if !ok {
-		t.Fatal("no accounts")
-	}
-	users, err := accounts.Users(ctx)
+	users, err := s.Users(ctx)
 	note("users", users, err)
-	families, err := accounts.Families(ctx, "")
+	families, err := s.Families(ctx, "")
 	note("families", families, err)
-	err = accounts.ChangeDevice(ctx, [32]byte{4}, func(r store.Request) (store.RequestChange, error) {
+	err = s.ChangeDevice(ctx, [32]byte{4}, func(r store.Request) (store.RequestChange, error) {
 		said["request"] = r
 		return store.RequestChange{}, nil
 	})
 	note("asking", nil, err)
-	err = accounts.ChangeFamily(ctx, [32]byte{1}, func(f store.Family, r store.Refresh) (store.Issue, error) {
+	err = s.ChangeFamily(ctx, [32]byte{1}, func(f store.Family, r store.Refresh) (store.Issue, error) {
 		said["family"], said["refresh"] = f, r
 		return store.Issue{}, nil
 	})

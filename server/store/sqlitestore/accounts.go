@@ -14,8 +14,6 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-var _ store.Accounts = (*Store)(nil)
-
 const userColumns = "id, issuer, subject, login, name, email, user_groups, members, upstream, created_ms, seen_ms"
 
 func scanUser(stmt *sqlite.Stmt) (store.User, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/teammem/teammemd/server/store"
 )
 
-// RunAccounts runs the part of the suite that is about [store.Accounts], which
-// the store that fresh opens has to be. fresh is called once for every test.
+// RunAccounts runs the part of the suite that is about [store.Accounts]. fresh is
+// called once for every test.
 func RunAccounts(t *testing.T, fresh func(t *testing.T) Harness) {
 	t.Helper()
 	for _, group := range []map[string]func(*suite){people, requests, families} {
@@ -32,15 +32,6 @@ func RunAccounts(t *testing.T, fresh func(t *testing.T) Harness) {
 	}
 }
 
-func (s *suite) accounts() store.Accounts {
-	s.Helper()
-	a, ok := s.store.(store.Accounts)
-	if !ok {
-		s.Fatal("the store keeps no accounts")
-	}
-	return a
-}
-
 func user(name string) store.User {
 	return store.User{
 		ID: "id of " + name, Issuer: "https://issuer.example", Subject: "subject of " + name, Login: name, Name: "Name of " + name,
@@ -50,7 +41,7 @@ func user(name string) store.User {
 
 func (s *suite) saveUser(u store.User) store.User {
 	s.Helper()
-	saved, err := s.accounts().SaveUser(s.Context(), u)
+	saved, err := s.store.SaveUser(s.Context(), u)
 	if err != nil {
 		s.Fatalf("saving user %q: %v", u.Login, err)
 	}
@@ -59,7 +50,7 @@ func (s *suite) saveUser(u store.User) store.User {
 
 func (s *suite) wantUser(want store.User) {
 	s.Helper()
-	got, err := s.accounts().User(s.Context(), want.ID)
+	got, err := s.store.User(s.Context(), want.ID)
 	if err != nil {
 		s.Errorf("user %q: %v", want.ID, err)
 	}
@@ -68,7 +59,7 @@ func (s *suite) wantUser(want store.User) {
 
 // join redeems a code for a user.
 func (s *suite) join(code string, now time.Time, u store.User) (store.User, error) {
-	return s.accounts().JoinUser(s.Context(), sha256.Sum256([]byte(code)), now, maxTries, u)
+	return s.store.JoinUser(s.Context(), sha256.Sum256([]byte(code)), now, maxTries, u)
 }
 
 func (s *suite) generation() uint64 {
@@ -109,18 +100,18 @@ var people = map[string]func(*suite){
 		other := user("ada")
 		other.ID, other.Issuer, other.CreatedAt = "elsewhere", "https://other.example", someTime.Add(-time.Hour)
 		s.saveUser(other)
-		list, err := s.accounts().Users(s.Context())
+		list, err := s.store.Users(s.Context())
 		if err != nil {
 			s.Error(err)
 		}
 		s.wantEqual("users", list, []store.User{other, want})
-		if _, err := s.accounts().User(s.Context(), "another"); !errors.Is(err, store.ErrNoUser) {
+		if _, err := s.store.User(s.Context(), "another"); !errors.Is(err, store.ErrNoUser) {
 			s.Errorf("an unknown user: %v, want ErrNoUser", err)
 		}
 	},
 	"a user is changed but for identity": func(s *suite) {
 		ada := s.saveUser(user("ada"))
-		err := s.accounts().ChangeUser(s.Context(), ada.ID, func(u store.User) (store.User, error) {
+		err := s.store.ChangeUser(s.Context(), ada.ID, func(u store.User) (store.User, error) {
 			s.wantEqual("given", u, ada)
 			u.Issuer, u.Subject, u.CreatedAt, u.Upstream = "x", "y", someTime.Add(time.Hour), []byte("other")
 			return u, nil
@@ -130,19 +121,19 @@ var people = map[string]func(*suite){
 		}
 		ada.Upstream = []byte("other")
 		s.wantUser(ada)
-		err = s.accounts().ChangeUser(s.Context(), ada.ID, func(store.User) (store.User, error) { return store.User{}, errRefused })
+		err = s.store.ChangeUser(s.Context(), ada.ID, func(store.User) (store.User, error) { return store.User{}, errRefused })
 		if !errors.Is(err, errRefused) {
 			s.Errorf("a refusal: %v", err)
 		}
 		s.wantUser(ada)
-		err = s.accounts().ChangeUser(s.Context(), "nobody", func(u store.User) (store.User, error) { return u, nil })
+		err = s.store.ChangeUser(s.Context(), "nobody", func(u store.User) (store.User, error) { return u, nil })
 		if !errors.Is(err, store.ErrNoUser) {
 			s.Errorf("nobody: %v, want ErrNoUser", err)
 		}
 	},
 	"what others look at moves the generation": func(s *suite) {
 		ada := s.saveUser(user("ada"))
-		save := func() error { _, err := s.accounts().SaveUser(s.Context(), ada); return err }
+		save := func() error { _, err := s.store.SaveUser(s.Context(), ada); return err }
 		ada.SeenAt, ada.Upstream = someTime.Add(time.Hour), []byte("fresh")
 		s.moves("signing in again", false, save)
 		ada.Groups = []string{"one"}
@@ -188,7 +179,7 @@ var people = map[string]func(*suite){
 		if _, err := s.join("late", someTime, user("ada")); !errors.Is(err, store.ErrNoCredential) {
 			s.Errorf("a code at its end: %v", err)
 		}
-		if _, err := s.accounts().User(s.Context(), user("ada").ID); !errors.Is(err, store.ErrNoUser) {
+		if _, err := s.store.User(s.Context(), user("ada").ID); !errors.Is(err, store.ErrNoUser) {
 			s.Errorf("a wrong code made a user: %v", err)
 		}
 	},
@@ -209,7 +200,7 @@ var people = map[string]func(*suite){
 			})
 		}
 		all.Wait()
-		list, err := s.accounts().Users(s.Context())
+		list, err := s.store.Users(s.Context())
 		if won.Load() != 1 || len(list) != 1 || err != nil {
 			s.Errorf("%d joined, %d users, %v", won.Load(), len(list), err)
 		}
@@ -218,8 +209,8 @@ var people = map[string]func(*suite){
 		ada, bob := s.saveUser(user("ada")), s.saveUser(user("bob"))
 		mine, theirs := s.addFamily("mine", ada.ID), s.addFamily("theirs", bob.ID)
 		s.addRequest(request(store.BrowserRequest, "cookie", func(r *store.Request) { r.User = ada.ID }))
-		s.moves("dropping", true, func() error { return s.accounts().DropUser(s.Context(), ada.ID, someTime.Add(time.Hour)) })
-		if _, err := s.accounts().User(s.Context(), ada.ID); !errors.Is(err, store.ErrNoUser) {
+		s.moves("dropping", true, func() error { return s.store.DropUser(s.Context(), ada.ID, someTime.Add(time.Hour)) })
+		if _, err := s.store.User(s.Context(), ada.ID); !errors.Is(err, store.ErrNoUser) {
 			s.Errorf("the user is there: %v", err)
 		}
 		if t := s.token(mine.Access.Hash); t.RevokedAt.IsZero() {
@@ -229,11 +220,11 @@ var people = map[string]func(*suite){
 			s.Error("another's token was revoked")
 		}
 		s.wantNoRequest(store.BrowserRequest, "cookie")
-		list, err := s.accounts().Families(s.Context(), "")
+		list, err := s.store.Families(s.Context(), "")
 		if err != nil || len(list) != 1 || list[0].ID != "theirs" {
 			s.Errorf("families %v, %v", list, err)
 		}
-		if err := s.accounts().DropUser(s.Context(), ada.ID, someTime); err != nil {
+		if err := s.store.DropUser(s.Context(), ada.ID, someTime); err != nil {
 			s.Errorf("dropping twice: %v", err)
 		}
 	},

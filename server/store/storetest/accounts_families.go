@@ -33,7 +33,7 @@ func accessToken(id string, generation uint64) store.Token {
 func (s *suite) addFamily(id, user string) store.Issue {
 	s.Helper()
 	i := issue(id, user)
-	if err := s.accounts().AddFamily(s.Context(), i); err != nil {
+	if err := s.store.AddFamily(s.Context(), i); err != nil {
 		s.Fatalf("adding family %q: %v", id, err)
 	}
 	return i
@@ -41,7 +41,7 @@ func (s *suite) addFamily(id, user string) store.Issue {
 
 // readFamily returns what decide is given for a refresh token.
 func (s *suite) readFamily(refresh string) (f store.Family, r store.Refresh, err error) {
-	err = s.accounts().ChangeFamily(s.Context(), sha256.Sum256([]byte(refresh)), func(have store.Family, presented store.Refresh) (store.Issue, error) {
+	err = s.store.ChangeFamily(s.Context(), sha256.Sum256([]byte(refresh)), func(have store.Family, presented store.Refresh) (store.Issue, error) {
 		f, r = have, presented
 		return store.Issue{}, nil
 	})
@@ -62,7 +62,7 @@ func (s *suite) wantFamily(refresh string, want store.Family, presented store.Re
 func (s *suite) rotate(id string, presented uint64, when time.Time) store.Family {
 	s.Helper()
 	var next store.Family
-	err := s.accounts().ChangeFamily(s.Context(), refreshHash(id, presented), func(f store.Family, _ store.Refresh) (store.Issue, error) {
+	err := s.store.ChangeFamily(s.Context(), refreshHash(id, presented), func(f store.Family, _ store.Refresh) (store.Issue, error) {
 		f.Generation++
 		f.RotatedAt, f.ExpiresAt = when, when.Add(90*24*time.Hour)
 		next = f
@@ -104,7 +104,7 @@ var families = map[string]func(*suite){
 		s.addFamily("f", "ada")
 		second := s.rotate("f", 1, someTime.Add(time.Hour))
 		sibling := sha256.Sum256([]byte("sibling"))
-		err := s.accounts().ChangeFamily(s.Context(), refreshHash("f", 1), func(f store.Family, _ store.Refresh) (store.Issue, error) {
+		err := s.store.ChangeFamily(s.Context(), refreshHash("f", 1), func(f store.Family, _ store.Refresh) (store.Issue, error) {
 			return store.Issue{Family: f, Refresh: sibling, Access: accessToken("sibling", 2)}, nil
 		})
 		if err != nil {
@@ -122,7 +122,7 @@ var families = map[string]func(*suite){
 		before := s.generation()
 		for _, id := range []string{"f-access-2", "f-access-1", "nobody's"} {
 			for i := range 2 {
-				if err := s.accounts().UseToken(s.Context(), id, someTime.Add(time.Duration(i+1)*time.Minute)); err != nil {
+				if err := s.store.UseToken(s.Context(), id, someTime.Add(time.Duration(i+1)*time.Minute)); err != nil {
 					s.Error(err)
 				}
 			}
@@ -137,7 +137,7 @@ var families = map[string]func(*suite){
 			s.Errorf("used at %v, want the first time", used)
 		}
 		s.addToken(token("service"))
-		if err := s.accounts().UseToken(s.Context(), "service", someTime); err != nil {
+		if err := s.store.UseToken(s.Context(), "service", someTime); err != nil {
 			s.Error(err)
 		}
 		s.wantToken(token("service"))
@@ -148,7 +148,7 @@ var families = map[string]func(*suite){
 		s.rotate("f", 1, someTime.Add(time.Hour))
 		revoked := someTime.Add(2 * time.Hour)
 		s.moves("reuse", true, func() error {
-			err := s.accounts().ChangeFamily(s.Context(), refreshHash("f", 1), func(f store.Family, _ store.Refresh) (store.Issue, error) {
+			err := s.store.ChangeFamily(s.Context(), refreshHash("f", 1), func(f store.Family, _ store.Refresh) (store.Issue, error) {
 				f.RevokedAt, f.Why = revoked, "reuse"
 				return store.Issue{Family: f}, errRefused
 			})
@@ -168,7 +168,7 @@ var families = map[string]func(*suite){
 		if f, _, err := s.readFamily("f.2"); err != nil || !f.RevokedAt.Equal(revoked) || f.Why != "reuse" {
 			s.Errorf("the family: %+v, %v", f, err)
 		}
-		list, err := s.accounts().Families(s.Context(), "ada")
+		list, err := s.store.Families(s.Context(), "ada")
 		if err != nil || len(list) != 1 || list[0].ID != "g" {
 			s.Errorf("live families %v, %v", list, err)
 		}
@@ -176,14 +176,14 @@ var families = map[string]func(*suite){
 	"revoking by id, once": func(s *suite) {
 		f := s.addFamily("f", "ada")
 		revoke := func(at time.Time) func() error {
-			return func() error { return s.accounts().RevokeFamily(s.Context(), "f", "sign-out", at) }
+			return func() error { return s.store.RevokeFamily(s.Context(), "f", "sign-out", at) }
 		}
-		if s.accounts().RevokeFamily(s.Context(), "f", "no time", time.Time{}) == nil && s.token(f.Access.Hash).RevokedAt.IsZero() {
+		if s.store.RevokeFamily(s.Context(), "f", "no time", time.Time{}) == nil && s.token(f.Access.Hash).RevokedAt.IsZero() {
 			s.Error("a revocation was acknowledged and the token lives")
 		}
 		s.moves("revoking", true, revoke(someTime.Add(time.Minute)))
 		s.moves("revoking twice", false, revoke(someTime.Add(time.Hour)))
-		s.moves("revoking nobody's", false, func() error { return s.accounts().RevokeFamily(s.Context(), "x", "y", someTime) })
+		s.moves("revoking nobody's", false, func() error { return s.store.RevokeFamily(s.Context(), "x", "y", someTime) })
 		if t := s.token(f.Access.Hash); !t.RevokedAt.Equal(someTime.Add(time.Minute)) {
 			s.Errorf("revoked at %v", t.RevokedAt)
 		}
@@ -191,7 +191,7 @@ var families = map[string]func(*suite){
 	"a machine's family has no refresh token": func(s *suite) {
 		i := issue("m", "")
 		i.Refresh, i.Access.Repos, i.Access.Role = [32]byte{}, "acme/*", api.Reader
-		if err := s.accounts().AddFamily(s.Context(), i); err != nil {
+		if err := s.store.AddFamily(s.Context(), i); err != nil {
 			s.Fatal(err)
 		}
 		want := i.Access
@@ -207,13 +207,13 @@ var families = map[string]func(*suite){
 		young := issue("g", "ada")
 		young.Family.CreatedAt = old.Family.ExpiresAt.Add(store.KeepExpired)
 		young.Family.ExpiresAt = young.Family.CreatedAt.Add(time.Hour)
-		if err := s.accounts().AddFamily(s.Context(), young); err != nil {
+		if err := s.store.AddFamily(s.Context(), young); err != nil {
 			s.Fatal(err)
 		}
 		s.token(old.Access.Hash)
 		youngest := issue("h", "ada")
 		youngest.Family.CreatedAt = young.Family.CreatedAt.Add(time.Millisecond)
-		if err := s.accounts().AddFamily(s.Context(), youngest); err != nil {
+		if err := s.store.AddFamily(s.Context(), youngest); err != nil {
 			s.Fatal(err)
 		}
 		if _, err := s.store.TokenByHash(s.Context(), old.Access.Hash); !errors.Is(err, store.ErrNoCredential) {
@@ -249,7 +249,7 @@ var families = map[string]func(*suite){
 		seen := make(map[uint64]bool)
 		for range callers {
 			all.Go(func() {
-				err := s.accounts().ChangeFamily(s.Context(), refreshHash("f", 1), func(f store.Family, _ store.Refresh) (store.Issue, error) {
+				err := s.store.ChangeFamily(s.Context(), refreshHash("f", 1), func(f store.Family, _ store.Refresh) (store.Issue, error) {
 					mu.Lock()
 					defer mu.Unlock()
 					seen[f.Generation] = true

@@ -28,7 +28,7 @@ func typed(code string) func(*store.Request) {
 
 func (s *suite) addRequest(r store.Request) store.Request {
 	s.Helper()
-	if err := s.accounts().AddRequest(s.Context(), r); err != nil {
+	if err := s.store.AddRequest(s.Context(), r); err != nil {
 		s.Fatalf("adding a request: %v", err)
 	}
 	return r
@@ -36,7 +36,7 @@ func (s *suite) addRequest(r store.Request) store.Request {
 
 // readRequest returns a request without changing it.
 func (s *suite) readRequest(kind store.RequestKind, secret string) (r store.Request, err error) {
-	err = s.accounts().ChangeRequest(s.Context(), kind, sha256.Sum256([]byte(secret)), func(have store.Request) (store.RequestChange, error) {
+	err = s.store.ChangeRequest(s.Context(), kind, sha256.Sum256([]byte(secret)), func(have store.Request) (store.RequestChange, error) {
 		r = have
 		return store.RequestChange{}, nil
 	})
@@ -72,17 +72,17 @@ var requests = map[string]func(*suite){
 			s.wantNoRequest(kind, secret)
 		}
 		s.wantNoRequest(store.DeviceRequest, "TYPED") // a typed code polls for nothing
-		err := s.accounts().ChangeDevice(s.Context(), sha256.Sum256([]byte("device")), func(store.Request) (store.RequestChange, error) {
+		err := s.store.ChangeDevice(s.Context(), sha256.Sum256([]byte("device")), func(store.Request) (store.RequestChange, error) {
 			s.Error("the secret passed for the typed code")
 			return store.RequestChange{}, nil
 		})
 		if !errors.Is(err, store.ErrNoRequest) {
 			s.Errorf("by its secret: %v", err)
 		}
-		if s.accounts().AddRequest(s.Context(), request(store.DeviceRequest, "another", typed("TYPED"))) == nil {
+		if s.store.AddRequest(s.Context(), request(store.DeviceRequest, "another", typed("TYPED"))) == nil {
 			s.Error("a typed code was given twice")
 		}
-		if s.accounts().AddRequest(s.Context(), request(store.DeviceRequest, "device")) == nil {
+		if s.store.AddRequest(s.Context(), request(store.DeviceRequest, "device")) == nil {
 			s.Error("a secret was given twice")
 		}
 		for _, secret := range []string{"no code 1", "no code 2"} { // many have none
@@ -92,7 +92,7 @@ var requests = map[string]func(*suite){
 	"decide changes a request, or leaves it": func(s *suite) {
 		r := s.addRequest(request(store.DeviceRequest, "device", typed("TYPED")))
 		change := func(edit func(*store.Request), refusal error) error {
-			return s.accounts().ChangeDevice(s.Context(), r.UserHash, func(have store.Request) (store.RequestChange, error) {
+			return s.store.ChangeDevice(s.Context(), r.UserHash, func(have store.Request) (store.RequestChange, error) {
 				edit(&have)
 				return store.RequestChange{Request: have}, refusal
 			})
@@ -122,7 +122,7 @@ var requests = map[string]func(*suite){
 		var won atomic.Int64
 		for range 8 {
 			all.Go(func() {
-				err := s.accounts().ChangeRequest(s.Context(), r.Kind, r.Hash, func(have store.Request) (store.RequestChange, error) {
+				err := s.store.ChangeRequest(s.Context(), r.Kind, r.Hash, func(have store.Request) (store.RequestChange, error) {
 					have.Done = true
 					return store.RequestChange{Request: have, Issue: issue("family", "ada")}, nil
 				})
@@ -143,7 +143,7 @@ var requests = map[string]func(*suite){
 	"a family that cannot be stored leaves the request": func(s *suite) {
 		s.addFamily("taken", "ada")
 		r := s.addRequest(request(store.CodeRequest, "code"))
-		err := s.accounts().ChangeRequest(s.Context(), r.Kind, r.Hash, func(have store.Request) (store.RequestChange, error) {
+		err := s.store.ChangeRequest(s.Context(), r.Kind, r.Hash, func(have store.Request) (store.RequestChange, error) {
 			have.Done = true
 			return store.RequestChange{Request: have, Issue: issue("taken", "ada")}, nil
 		})
@@ -158,7 +158,7 @@ var requests = map[string]func(*suite){
 		denied := s.addRequest(request(store.DeviceRequest, "denied", typed("THREE"), func(r *store.Request) { r.Denied = true }))
 		code := s.addRequest(request(store.CodeRequest, "code"))
 		for range 2 {
-			if err := s.accounts().MissDevice(s.Context(), 3); err != nil {
+			if err := s.store.MissDevice(s.Context(), 3); err != nil {
 				s.Fatal(err)
 			}
 			s.reopen()
@@ -166,7 +166,7 @@ var requests = map[string]func(*suite){
 		late := s.addRequest(request(store.DeviceRequest, "late", typed("FOUR")))
 		open.Tries = 2
 		s.wantRequest("open", open)
-		if err := s.accounts().MissDevice(s.Context(), 3); err != nil {
+		if err := s.store.MissDevice(s.Context(), 3); err != nil {
 			s.Fatal(err)
 		}
 		s.wantNoRequest(store.DeviceRequest, "open")

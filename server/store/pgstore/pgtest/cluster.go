@@ -112,6 +112,19 @@ func (c *Cluster) FilesWith(tb testing.TB, text string) (names []string) {
 	return names
 }
 
+// Directory makes an empty directory of the server's own user, for a tablespace.
+func (c *Cluster) Directory(tb testing.TB, name string) string {
+	tb.Helper()
+	dir := filepath.Join(c.dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := c.base.give(dir); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
 // Socket is the directory of the cluster's socket: host in a DSN.
 func (c *Cluster) Socket() string { return c.dir }
 
