@@ -51,10 +51,14 @@ func heldBy(rows []store.Version, clean map[api.Checksum]string) []uint64 {
 // with its devices. It is for maintainers: it says who works with the repo, and when
 // they did last. The error wraps [api.ErrNotFound] where there is no such redaction.
 func (c *Core) Redactions(ctx context.Context, role api.Role, repo api.Repo, id uint64) (api.RedactionsAnswer, error) {
-	switch {
-	case role < api.Reader:
+	if role < api.Reader {
 		return api.RedactionsAnswer{}, NotFound()
-	case role < api.Maintainer:
+	}
+	// What was never written looks like what is beyond reach.
+	if _, err := c.o.Store.Head(ctx, repo); err != nil {
+		return api.RedactionsAnswer{}, storeError("reading the head", err)
+	}
+	if role < api.Maintainer {
 		return api.RedactionsAnswer{}, api.Errorf(api.ErrForbidden, "reports of redactions are for maintainers of the repo")
 	}
 	reports, err := c.reports(ctx, repo, func(version uint64) bool { return id == 0 || version == id })
