@@ -1,7 +1,9 @@
 package tests
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +24,8 @@ func (m *machine) finds() bool {
 func TestF19RuntimeDirectoryEmptied(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	p.a.daemon()
+	daemon := p.a.daemon()
+	noticed := func() int { return strings.Count(daemon.talk(), "control socket vanished") }
 	run := filepath.Join(p.a.xdg("run"), "teammemd")
 	ways := []struct {
 		name string
@@ -43,7 +46,10 @@ func TestF19RuntimeDirectoryEmptied(t *testing.T) {
 			if err := os.RemoveAll(run); err != nil {
 				return err
 			}
-			return os.Mkdir(run, 0o755)
+			if err := os.Mkdir(run, 0o755); !errors.Is(err, fs.ErrExist) { // the daemon may be quicker
+				return err
+			}
+			return nil
 		}},
 		{"another file in the socket's place", func() error {
 			sockets, err := filepath.Glob(filepath.Join(run, "*"))
@@ -58,15 +64,13 @@ func TestF19RuntimeDirectoryEmptied(t *testing.T) {
 		if !p.a.finds() {
 			t.Fatalf("%s: the daemon is not found to begin with", way.name)
 		}
+		before := noticed()
 		if err := way.do(); err != nil {
 			t.Fatalf("%s: %v", way.name, err)
 		}
-		if p.a.finds() {
-			t.Errorf("%s: the daemon is found without its socket", way.name)
-		}
 		key := fmt.Sprintf("note-%d.md", i)
 		p.a.write(key, "text\n") // it goes on working
-		await(t, 60*time.Second, way.name+": the daemon to listen again", func() bool { time.Sleep(20 * time.Millisecond); return p.a.finds() })
+		await(t, 60*time.Second, way.name+": the daemon to listen again", func() bool { time.Sleep(20 * time.Millisecond); return noticed() > before && p.a.finds() })
 		p.a.ok("sync")
 		p.b.sync(0)
 		if _, there := p.b.read(key); !there {
