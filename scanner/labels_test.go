@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/scanner/cputime"
 )
 
 // TestLabelsWithoutValuesAreCheap scans texts that have a label in every line and
 // no value, beside as much text without labels, in the same run: what a label costs does not depend on the machine then.
 func TestLabelsWithoutValuesAreCheap(t *testing.T) {
-	if cpuTime() == 0 {
+	if cputime.Used() == 0 {
 		t.Skip("SKIP: this system does not tell processor time")
 	}
 	const size = 250_000
@@ -22,11 +23,11 @@ func TestLabelsWithoutValuesAreCheap(t *testing.T) {
 	cost := func(line string) time.Duration {
 		text, least := strings.Repeat(line, size/len(line)), time.Hour
 		for range 3 {
-			before := cpuTime()
+			before := cputime.Used()
 			if _, err := s.Scan(t.Context(), "a.md", text); err != nil {
 				t.Fatal(err)
 			}
-			least = min(least, cpuTime()-before)
+			least = min(least, cputime.Used()-before)
 		}
 		return least
 	}

@@ -60,9 +60,10 @@ func TestRevokedToken(t *testing.T) {
 	status := func() int {
 		return p.server.call(http.MethodGet, created.Token, api.PathTeamMemory, url.Values{"repo": {team}}, nil).status
 	}
-	await(t, 5*time.Second, "the server to refuse the token", func() bool { return status() == http.StatusUnauthorized })
-	if took := time.Since(revoked); took > time.Second {
-		t.Errorf("the revocation acted after %s, want at most 1 s", took)
+	for sent := revoked; status() != http.StatusUnauthorized; sent = time.Now() {
+		if late := sent.Sub(revoked); late > time.Second {
+			t.Fatalf("%s after the revocation the token was still good, want at most 1 s", late)
+		}
 	}
 	p.a.write("two.md", "two\n")
 	await(t, 10*time.Second, "the daemon to say signed-out", func() bool { return p.a.status().State == "signed-out" })

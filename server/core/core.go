@@ -34,6 +34,10 @@ type Options struct {
 	// found; nil for none.
 	Policies store.Policies
 	Rescans  store.Rescans
+	// Audits has the chains that tell of redactions, and Devices says who syncs with a
+	// repo; nil for neither.
+	Audits  store.Audits
+	Devices Devices
 	// Scrub rewrites what the store's files still hold of contents that are gone; nil
 	// where the store cannot. See [store.Keeper].
 	Scrub func(ctx context.Context) error

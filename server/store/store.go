@@ -182,6 +182,7 @@ type Backend interface {
 	Rescans
 	Audits
 	Names
+	Devices
 	Keeper
 	// Close finishes what Update has begun and releases the files.
 	Close() error

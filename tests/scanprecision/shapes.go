@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/scanner/cputime"
 	"github.com/teammem/teammemd/scanner/samples"
 )
 
@@ -95,9 +96,9 @@ func printWorst(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "texts of %d bytes in the worst shapes, and what of the time was the processor's\n", worstBytes)
 	for _, shape := range worst() {
 		s := scanner.New(scanner.Options{})
-		before := cpuTime()
+		before := cputime.Used()
 		took, refused, err := timed(ctx, s, shape.text)
-		used := cpuTime() - before
+		used := cputime.Used() - before
 		if err != nil {
 			return err
 		}

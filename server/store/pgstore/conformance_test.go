@@ -27,8 +27,8 @@ func TestAccounts(t *testing.T) {
 func TestConformance(t *testing.T) {
 	for name, rows := range map[string]int{"cached": 0, "tiny cache": 3} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of the time goes into waiting for the disk
-			cluster := pgtest.New(t)
+			t.Parallel() // most of the time goes into waiting for the server
+			cluster := pgtest.New(t, pgtest.Forgetful)
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
 				t.Helper()
 				dsn := pgtest.SchemaIn(t, cluster)

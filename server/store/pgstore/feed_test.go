@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -63,14 +64,19 @@ func TestFollow(t *testing.T) {
 	if head, err := two.Head(t.Context(), acme); err != nil || head.Version != 1 {
 		t.Fatalf("head %+v, %v", head, err)
 	}
+	var took []time.Duration
 	for i := range 20 {
 		head := put(t, one, "a.md", fmt.Sprint("more ", i))
-		if took := await(t, calls, told{acme, head.Version}); took > 900*time.Millisecond {
-			t.Errorf("told after %v: the bell does not ring", took)
-		}
+		took = append(took, await(t, calls, told{acme, head.Version}))
 		if got, err := two.Head(t.Context(), acme); err != nil || got.Version < head.Version || got.Checksum != head.Checksum {
 			t.Fatalf("told of %d, and the head is %+v, %v", head.Version, got, err)
 		}
+	}
+	// Each write follows what was told of the one before, and so a poll: without
+	// a bell nearly all of them are told of a whole interval later.
+	slices.Sort(took)
+	if quick := took[len(took)/4]; quick > 900*time.Millisecond {
+		t.Errorf("a quarter of them were told of within %v: the bell does not ring", quick)
 	}
 	e := api.PolicyEntry{ID: "one", Rule: "rule-a", Reason: "r", At: time.Now()}
 	if err := one.AddPolicyEntry(t.Context(), acme, e); err != nil {
@@ -95,7 +101,7 @@ func TestFollowWithoutABell(t *testing.T) {
 // anything may have changed, and no head is older than it.
 func TestFollowAgain(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.New(t)
+	cluster := pgtest.New(t, pgtest.Forgetful)
 	dsn := pgtest.SchemaIn(t, cluster)
 	one := open(t, pgstore.Options{DSN: dsn, Serve: true, Patience: 20 * time.Second})
 	two := open(t, pgstore.Options{DSN: dsn, Serve: true, Patience: 20 * time.Second})

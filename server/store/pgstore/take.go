@@ -97,6 +97,10 @@ func (t *taker) all(ctx context.Context) error {
 			change: t.ofRepo(hexIn("actor"), hexIn("ended_by")),
 		},
 		{table: "rescans", columns: []string{"repo", "rules", "at_ms", "marks"}, change: t.ofRepo()},
+		{
+			table: "devices", columns: []string{"repo", "id", "actor", "nameless", "first_ms", "seen_ms", "epoch", "pulled", "cleaned", "cleaned_ms"},
+			change: t.ofRepo(hexIn("actor"), flagIn("nameless")),
+		},
 		{table: "repo_names", source: "former_names", columns: []string{"name", "repo"}, change: t.ofRepo()},
 		{
 			table: "tokens", columns: []string{"id", "name", "hash", "repos", "role", "created_ms", "expires_ms", "revoked_ms", "account", "family", "generation", "used_ms"},

@@ -3,7 +3,9 @@ package pgtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +36,12 @@ hot_standby = on
 fsync = on
 log_min_messages = warning
 `
+
+// Forgetful is configuration for [New]: the server does not wait for the disk.
+// What it wrote is still there when all its processes are killed, for the system
+// keeps it; only the loss of the machine, which no test can bring about, would
+// take it. Do not measure with it.
+const Forgetful = "fsync = off"
 
 // Cluster is one PostgreSQL server with its files. One goroutine uses it.
 type Cluster struct {
@@ -76,6 +84,33 @@ func (b *base) newCluster(tb testing.TB) *Cluster {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 func (c *Cluster) log() string  { return filepath.Join(c.dir, "log") }
+
+// FilesWith lists the files of the cluster's data directory that hold a text, what
+// the server has only in memory not included.
+func (c *Cluster) FilesWith(tb testing.TB, text string) (names []string) {
+	tb.Helper()
+	err := filepath.WalkDir(c.data(), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
+			return nil // it went meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if bytes.Contains(content, []byte(text)) {
+			name, _ := filepath.Rel(c.data(), path)
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return names
+}
 
 // Socket is the directory of the cluster's socket: host in a DSN.
 func (c *Cluster) Socket() string { return c.dir }
