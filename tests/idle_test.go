@@ -65,7 +65,7 @@ func TestIdle(t *testing.T) {
 				m.write(fmt.Sprintf("notes/%02d.md", i), fmt.Sprintf("note %d\n", i))
 			}
 			m.daemon()
-			await(t, 20*time.Second, "the daemon to be in sync", func() bool {
+			await(t, time.Minute, "the daemon to be in sync", func() bool {
 				r := m.status()
 				return r.State == "in-sync" && r.Pending == 0 && r.Version > 0
 			})

@@ -142,5 +142,9 @@ func storeError(doing string, err error) error {
 	if errors.Is(err, store.ErrNoRepo) {
 		return NotFound()
 	}
+	if errors.Is(err, store.ErrFull) {
+		said := api.Errorf(api.ErrUnavailable, "the disk of its database is full; nothing was written, try again when its operator made room")
+		return fmt.Errorf("%w: %s: %w", said, doing, err)
+	}
 	return fmt.Errorf("%w: %s: %w", api.ErrUnavailable, doing, err)
 }
