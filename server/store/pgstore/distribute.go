@@ -78,7 +78,7 @@ var functions = []string{
 	"teammemd_chain(bigint, bigint, bytea, text, text, bigint, bigint, bytea, text, bytea, bytea)",
 	"teammemd_audit(bigint, text, bytea, text, text, bigint, bytea, text, bytea)",
 	"teammemd_apply(bigint, text, bigint, uuid, bigint, text, bytea, text, text, text, bytea, text, bytea, bytea, " +
-		"text[], text[], bytea[], integer[], text[], bytea[], bytea[], bytea[], bytea[], boolean, boolean, bytea[])",
+		"text[], text[], bytea[], integer[], text[], bytea[], bytea[], bytea[], bytea[], boolean, boolean, bytea[], bigint)",
 }
 
 // distribution returns the statements, the table that others lie beside first.

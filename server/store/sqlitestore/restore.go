@@ -16,6 +16,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // restoring is what the directory in which a restore is prepared begins with.
@@ -41,7 +42,8 @@ type Restored struct {
 }
 
 // Restore puts a backup in the place of a data directory's database, and makes
-// the directory where there is none. It refuses while a server serves the
+// the directory where there is none. Of the options Dir and Keys count: without the
+// keys of an encrypted backup it is [seal.ErrNoKey]. It refuses while a server serves the
 // directory ([store.ErrLocked]), and a backup in which a check finds anything. What
 // was redacted, retired, renamed, erased and revoked since the backup is done
 // again, as far as the database that is replaced can be read; that database
@@ -49,15 +51,16 @@ type Restored struct {
 // those of that database, and every sign-in ends where it cannot be read. Until the last step
 // nothing is changed but the schema of an older release, and that step is one
 // rename.
-func Restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time) (Restored, error) {
-	done, err := restore(ctx, dir, backup, by, at)
+func Restore(ctx context.Context, to Options, backup string, by api.Actor, at time.Time) (Restored, error) {
+	done, err := restore(ctx, to, backup, by, at)
 	if err != nil {
 		return Restored{}, fmt.Errorf("restoring %q: %w", backup, err)
 	}
 	return done, nil
 }
 
-func restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time) (done Restored, err error) {
+func restore(ctx context.Context, to Options, backup string, by api.Actor, at time.Time) (done Restored, err error) {
+	dir := to.Dir
 	if err := checkHeader(backup); err != nil {
 		return done, err
 	}
@@ -78,7 +81,7 @@ func restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time
 		return done, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(aside)) }()
-	if err := done.prepare(ctx, dir, aside, by, at); err != nil {
+	if err := done.prepare(ctx, to, aside, by, at); err != nil {
 		return done, err
 	}
 	done.Kept, err = putInPlace(filepath.Join(aside, databaseName), path)
@@ -136,9 +139,9 @@ func copyFile(from, to string) error {
 }
 
 // prepare makes the copy of the backup into what will be served.
-func (r *Restored) prepare(ctx context.Context, dir, aside string, by api.Actor, at time.Time) (err error) {
-	next, err := Open(ctx, Options{Dir: aside, Serve: true})
-	if errors.Is(err, store.ErrNewerSchema) {
+func (r *Restored) prepare(ctx context.Context, to Options, aside string, by api.Actor, at time.Time) (err error) {
+	next, err := Open(ctx, Options{Dir: aside, Serve: true, Keys: to.Keys})
+	if errors.Is(err, store.ErrNewerSchema) || errors.Is(err, seal.ErrNoKey) || errors.Is(err, seal.ErrDamaged) {
 		return err
 	}
 	if err != nil {
@@ -148,7 +151,7 @@ func (r *Restored) prepare(ctx context.Context, dir, aside string, by api.Actor,
 	if err := refuseProblems(ctx, next); err != nil {
 		return err
 	}
-	if err := r.replayOld(ctx, dir, next, by, at); err != nil {
+	if err := r.replayOld(ctx, to, next, by, at); err != nil {
 		return err
 	}
 	if err := next.write(ctx, func(conn *sqlite.Conn) error {
@@ -191,11 +194,11 @@ func refuseProblems(ctx context.Context, s *Store) error {
 
 // replayOld does again what was done since the backup. A database that cannot be
 // read is no reason to go on without one.
-func (r *Restored) replayOld(ctx context.Context, dir string, next *Store, by api.Actor, at time.Time) error {
-	if _, err := os.Stat(filepath.Join(dir, databaseName)); errors.Is(err, os.ErrNotExist) {
+func (r *Restored) replayOld(ctx context.Context, to Options, next *Store, by api.Actor, at time.Time) error {
+	if _, err := os.Stat(filepath.Join(to.Dir, databaseName)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	old, err := Open(ctx, Options{Dir: dir})
+	old, err := Open(ctx, Options{Dir: to.Dir, Keys: to.Keys})
 	if err != nil && ctx.Err() == nil {
 		r.Unread = err
 		return next.write(ctx, func(conn *sqlite.Conn) error { return endSignIns(conn, toMillis(at)) })
