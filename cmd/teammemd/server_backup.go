@@ -25,7 +25,8 @@ func (a *app) backupCommand() *cobra.Command {
 		Long: "Copy the SQLite database as it is at one moment into FILE, beside a server that may\n" +
 			"be running. FILE is readable by its owner alone and takes the place of an earlier\n" +
 			"backup of that name once it is whole. It holds everything: keep it as safe as the\n" +
-			"data directory. A PostgreSQL database is backed up by its own tools.",
+			"data directory. What is encrypted stays so: a restore needs the key file, which is\n" +
+			"not in it. A PostgreSQL database is backed up by its own tools.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.backup(cmd.Context(), &server, args[0]) },
 	}
@@ -97,7 +98,11 @@ func (a *app) restoreServer(ctx context.Context, flags *serverFlags, file string
 	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%w: there is no file %s", api.ErrUsage, file)
 	}
-	done, err := sqlitestore.Restore(ctx, c.Data, file, api.Actor{Token: "server restore"}, time.Now().UTC().Truncate(time.Millisecond))
+	keys, err := loadKeys(c)
+	if err != nil {
+		return err
+	}
+	done, err := sqlitestore.Restore(ctx, sqlitestore.Options{Dir: c.Data, Keys: keys}, file, api.Actor{Token: "server restore"}, time.Now().UTC().Truncate(time.Millisecond))
 	if err != nil {
 		return explainStore(c.Data, err)
 	}

@@ -123,10 +123,11 @@ func (e *sealer) openAll(ctx context.Context, q querier, repo int64, rows []cont
 	texts := make([]string, len(rows))
 	for i, c := range rows {
 		if c.key == 0 {
-			texts[i] = string(c.text)
-			continue
+			texts[i], err = e.keys.Plain(c.sum, string(c.text))
+		} else {
+			texts[i], err = keys[c.key].Open(c.sum, c.text)
 		}
-		if texts[i], err = keys[c.key].Open(c.sum, c.text); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("content %s: %w", c.sum, err)
 		}
 	}

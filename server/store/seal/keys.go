@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/cipher"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -78,6 +79,16 @@ func (k *Keys) First() string {
 		return ""
 	}
 	return k.all[0].name
+}
+
+// Plain returns a content that is kept as it is, which has this SHA-256. Where
+// there are keys it is [ErrDamaged] if it has another: what was sealed and is called
+// plain is not taken for a text.
+func (k *Keys) Plain(sum [32]byte, content string) (string, error) {
+	if k != nil && sha256.Sum256([]byte(content)) != sum {
+		return "", ErrDamaged
+	}
+	return content, nil
 }
 
 func (k *Keys) find(name string) *master {

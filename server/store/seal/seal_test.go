@@ -130,6 +130,20 @@ func TestMasterKeys(t *testing.T) {
 	}
 }
 
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	keys, sum := parse(t, keyText("a", 'a')), sha256.Sum256([]byte("text"))
+	if text, err := keys.Plain(sum, "text"); err != nil || text != "text" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if text, err := keys.Plain(sum, "other"); !errors.Is(err, seal.ErrDamaged) || text != "" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := (*seal.Keys)(nil).Plain(sum, "other"); err != nil {
+		t.Errorf("without keys: %v", err)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	secret := strings.Repeat("s", seal.KeyBytes+1)

@@ -72,8 +72,11 @@ func (r *checkedRepo) checkBodies(conn *sqlite.Conn, p *past) error {
 			return nil
 		},
 	})
+	if err != nil {
+		return err
+	}
 	for sum := range p.kept {
 		r.problem(api.Key{}, "a content is missing: %s", sum)
 	}
-	return err
+	return nil
 }

@@ -137,7 +137,7 @@ const contentColumns = "content, data_key, sealed"
 func (e *sealer) readContent(conn *sqlite.Conn, stmt *sqlite.Stmt, first int, repo int64, sum [32]byte) (string, error) {
 	number := stmt.ColumnInt64(first + 1)
 	if number == 0 {
-		return stmt.ColumnText(first), nil
+		return e.keys.Plain(sum, stmt.ColumnText(first))
 	}
 	key, err := e.dataKey(conn, repo, number)
 	if err != nil {
