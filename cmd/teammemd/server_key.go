@@ -52,27 +52,27 @@ func (a *app) newKey(file string, add bool) error {
 
 func (a *app) keyRotateCommand() *cobra.Command {
 	var server serverFlags
-	var data bool
+	var contents bool
 	cmd := &cobra.Command{
 		Use:   "rotate",
 		Short: "Wrap all data keys under the first master key, and encrypt what is plain",
 		Long: "Wrap every data key under the first key of encryption_key_file, after which the\n" +
 			"others can leave it.\n\n" +
-			"With --data every repo also gets a new data key, all contents are encrypted with\n" +
+			"With --contents every repo also gets a new data key, all contents are encrypted with\n" +
 			"it, those too that were plain, and the database's files are written anew, so that\n" +
 			"nothing is left in them of what was plain. What was interrupted goes on when it is\n" +
 			"called again.\n\n" +
 			"On SQLite stop the server before. On PostgreSQL servers go on, and all must have\n" +
 			"the new key file before: give it to them and restart them one by one.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.rotateKeys(cmd.Context(), &server, data) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.rotateKeys(cmd.Context(), &server, contents) },
 	}
 	server.register(cmd)
-	cmd.Flags().BoolVar(&data, "data", false, "new data keys, and all contents encrypted with them")
+	cmd.Flags().BoolVar(&contents, "contents", false, "new data keys, and all contents encrypted with them")
 	return cmd
 }
 
-func (a *app) rotateKeys(ctx context.Context, flags *serverFlags, data bool) error {
+func (a *app) rotateKeys(ctx context.Context, flags *serverFlags, contents bool) error {
 	c, err := flags.loadStore(a)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (a *app) rotateKeys(ctx context.Context, flags *serverFlags, data bool) err
 		if !ok {
 			return fmt.Errorf("%w: this store cannot encrypt", api.ErrInternal)
 		}
-		if done, err = sealed.RotateKeys(ctx, data, nil); err != nil {
+		if done, err = sealed.RotateKeys(ctx, contents, nil); err != nil {
 			return err
 		}
 		kept, err = sealed.Sealing(ctx)
@@ -109,7 +109,7 @@ func (a *app) rotateKeys(ctx context.Context, flags *serverFlags, data bool) err
 	a.printf("all %d data keys are under %s: %d wrapped again, %d new\n", kept.Keys, keys.First(), done.Wrapped, done.Made)
 	a.printf("contents: %d encrypted now; in all %d encrypted, %d plain\n", done.Contents, kept.Sealed, kept.Plain)
 	if kept.Plain > 0 {
-		a.sayf("%d contents are plain: 'teammemd server key rotate --data' encrypts them\n", kept.Plain)
+		a.sayf("%d contents are plain: 'teammemd server key rotate --contents' encrypts them\n", kept.Plain)
 	}
 	return nil
 }

@@ -26,10 +26,10 @@ type Sealed interface {
 	// KeysReady says whether every data key that this process met can be unwrapped:
 	// an error names a master key that is missing. It is cheap where none was.
 	KeysReady(ctx context.Context) error
-	// RotateKeys wraps every data key under the first master key. With data it also
+	// RotateKeys wraps every data key under the first master key. With contents it also
 	// gives every repo a new data key, seals all contents with it, those that were
 	// plain as well, and scrubs. Each step is a transaction of its own: what was
 	// interrupted goes on at the next call. progress, which may be nil, is told
 	// after each.
-	RotateKeys(ctx context.Context, data bool, progress func(Rotation)) (Rotation, error)
+	RotateKeys(ctx context.Context, contents bool, progress func(Rotation)) (Rotation, error)
 }

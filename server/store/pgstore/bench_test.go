@@ -15,6 +15,7 @@ import (
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/pgstore"
 	"github.com/teammem/teammemd/server/store/pgstore/pgtest"
+	"github.com/teammem/teammemd/server/store/storetest"
 )
 
 // entries makes a change of n entries of 4 KB each, all different.
@@ -49,12 +50,13 @@ func plainPool(b *testing.B, dsn string) *pgxpool.Pool {
 	return pool
 }
 
-// BenchmarkPut is one durable change of 20 entries of 4 KB, beside one INSERT of
+// BenchmarkPut is one durable change of 20 entries of 4 KB, plain and encrypted,
+// beside one INSERT of
 // as many rows into a table without a key.
 func BenchmarkPut(b *testing.B) {
 	dsn := pgtest.Schema(b)
-	b.Run("store", func(b *testing.B) {
-		s := serve(b, dsn)
+	run := func(b *testing.B, s *pgstore.Store) {
+		b.Helper()
 		write := func(c store.Change) {
 			if _, err := s.Update(b.Context(), acme, func(store.Tx) (store.Change, error) { return c, nil }); err != nil {
 				b.Fatal(err)
@@ -72,7 +74,9 @@ func BenchmarkPut(b *testing.B) {
 			took = append(took, time.Since(begun))
 		}
 		report(b, took)
-	})
+	}
+	b.Run("store", func(b *testing.B) { run(b, serve(b, dsn)) })
+	b.Run("encrypted", func(b *testing.B) { run(b, sealing(b, pgtest.Schema(b), storetest.Keys(b))) })
 	b.Run("floor", func(b *testing.B) {
 		pool := plainPool(b, dsn)
 		var took []time.Duration

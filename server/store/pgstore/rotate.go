@@ -126,7 +126,7 @@ func (r *rotation) reseal(ctx context.Context, repo, generation int64) error {
 
 func (r *rotation) keyOfRotation(ctx context.Context, repo, generation int64) (*seal.DataKey, error) {
 	for {
-		newest, err := newestKey(ctx, r.pool, repo)
+		newest, err := r.newestKey(ctx, repo)
 		if err != nil {
 			return nil, err
 		}

@@ -176,7 +176,7 @@ func (s *Store) sealing(ctx context.Context, repo int64, version uint64) (*seal.
 		return nil, nil //nolint:nilnil // nil is a key that does nothing
 	}
 	for {
-		newest, err := newestKey(ctx, s.pool, repo)
+		newest, err := s.newestKey(ctx, repo)
 		if err != nil {
 			return nil, err
 		}
@@ -201,7 +201,7 @@ func (s *Store) outdated(ctx context.Context, repo int64, key *seal.DataKey) err
 	if key != nil || s.seals.keys != nil {
 		return nil
 	}
-	newest, err := newestKey(ctx, s.pool, repo)
+	newest, err := s.newestKey(ctx, repo)
 	if err == nil && newest.number > 0 {
 		s.seals.lacking.Store(true)
 		err = errSealing
@@ -210,12 +210,15 @@ func (s *Store) outdated(ctx context.Context, repo int64, key *seal.DataKey) err
 }
 
 // newestKey returns the data key of a repo that seals; its number is 0 for none.
-func newestKey(ctx context.Context, q querier, repo int64) (storedKey, error) {
-	found, err := storedKeys(ctx, q, "WHERE repo = $1 ORDER BY number DESC LIMIT 1", repo)
-	if err != nil || len(found) == 0 {
-		return storedKey{}, err
-	}
-	return found[0], nil
+func (s *Store) newestKey(ctx context.Context, repo int64) (k storedKey, err error) {
+	err = retry(ctx, s.patience, func() error {
+		found, err := storedKeys(ctx, s.pool, "WHERE repo = $1 ORDER BY number DESC LIMIT 1", repo)
+		if err == nil && len(found) > 0 {
+			k = found[0]
+		}
+		return err
+	})
+	return k, err
 }
 
 // makeKey enters a data key, unless somebody entered one of that number. It takes

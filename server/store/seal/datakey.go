@@ -44,8 +44,8 @@ func (k *DataKey) Seal(sum [32]byte, content string) []byte {
 	return sealTo(k.aead, content, append(k.prefix[:len(k.prefix):len(k.prefix)], sum[:]...))
 }
 
-// Open returns the content with this SHA-256, or [ErrDamaged]. It writes over
-// sealed.
+// Open returns the content with this SHA-256, or [ErrDamaged]. sealed is used up: it
+// is written over.
 func (k *DataKey) Open(sum [32]byte, sealed []byte) (string, error) {
 	plain, err := open(k.aead, sealed, append(k.prefix[:len(k.prefix):len(k.prefix)], sum[:]...))
 	return string(plain), err
