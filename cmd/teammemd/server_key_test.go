@@ -142,7 +142,7 @@ func (k keyed) reads(secret string, texts ...string) {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	for _, field := range strings.Fields(string(key)) {
+	for field := range strings.FieldsSeq(string(key)) {
 		if len(field) > 40 && strings.Contains(p.log.String(), field[:20]) {
 			k.t.Error("the log holds a key")
 		}

@@ -3,6 +3,7 @@ package seal
 import (
 	"crypto/cipher"
 	"encoding/binary"
+	"slices"
 )
 
 // MaxVersions is how many versions of a repo one data key may serve; see the
@@ -26,7 +27,8 @@ func newDataKey(repo, number int64, key []byte) (*DataKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DataKey{number: number, aead: aead, prefix: place("teammemd content", repo, number)}, nil
+	// Clipped, so that whoever appends to it has a copy.
+	return &DataKey{number: number, aead: aead, prefix: slices.Clip(place("teammemd content", repo, number))}, nil
 }
 
 // place begins what something of a repo and a data key's number is bound to.
@@ -41,12 +43,12 @@ func (k *DataKey) Number() int64 { return k.number }
 
 // Seal seals a content, which has this SHA-256.
 func (k *DataKey) Seal(sum [32]byte, content string) []byte {
-	return sealTo(k.aead, content, append(k.prefix[:len(k.prefix):len(k.prefix)], sum[:]...))
+	return sealTo(k.aead, content, append(k.prefix, sum[:]...))
 }
 
 // Open returns the content with this SHA-256, or [ErrDamaged]. sealed is used up: it
 // is written over.
 func (k *DataKey) Open(sum [32]byte, sealed []byte) (string, error) {
-	plain, err := open(k.aead, sealed, append(k.prefix[:len(k.prefix):len(k.prefix)], sum[:]...))
+	plain, err := open(k.aead, sealed, append(k.prefix, sum[:]...))
 	return string(plain), err
 }

@@ -52,7 +52,7 @@ func (r *checkedRepo) checkBodies(conn *sqlite.Conn, p *past) error {
 			sum, err := columnSum(stmt, 0)
 			if err != nil {
 				r.problem(api.Key{}, "a content: %v", err)
-				return nil //nolint:nilerr // it is told
+				return nil
 			}
 			content, err := r.seals.readContent(conn, stmt, 1, r.id, sum)
 			if errors.Is(err, seal.ErrNoKey) {
