@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
@@ -112,6 +115,68 @@ func TestSealedFiles(t *testing.T) {
 	}
 	if err := two.KeysReady(t.Context()); err != nil {
 		t.Errorf("not ready: %v", err)
+	}
+}
+
+// TestReadWhileKeysChange lets a rotation fall between a row and its data key: a
+// reader has the row when the key goes.
+func TestReadWhileKeysChange(t *testing.T) {
+	t.Parallel()
+	dsn, keys := pgtest.Schema(t), storetest.Keys(t)
+	s := sealing(t, dsn, keys)
+	put(t, s, "a.md", "the text")
+	rows(t, dsn, "CREATE TABLE old_bodies AS SELECT * FROM bodies")
+	rows(t, dsn, "CREATE TABLE old_keys AS SELECT * FROM data_keys")
+	if _, err := s.RotateKeys(t.Context(), true, nil); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	for _, statement := range []string{ // back to before, and then what the rotation did
+		"CREATE TABLE new_bodies AS SELECT * FROM bodies", "CREATE TABLE new_keys AS SELECT * FROM data_keys",
+		"DELETE FROM bodies", "DELETE FROM data_keys", "INSERT INTO bodies SELECT * FROM old_bodies", "INSERT INTO data_keys SELECT * FROM old_keys",
+		"BEGIN", "LOCK TABLE data_keys IN ACCESS EXCLUSIVE MODE",
+		"DELETE FROM bodies", "DELETE FROM data_keys", "INSERT INTO bodies SELECT * FROM new_bodies", "INSERT INTO data_keys SELECT * FROM new_keys",
+	} {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	reader := open(t, pgstore.Options{DSN: dsn, Keys: keys}) // it has no data key in memory
+	var wg sync.WaitGroup
+	wg.Go(func() { text(t, reader, "the text") })
+	for waits := false; !waits; {
+		if err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'data_keys'::regclass AND NOT granted)").Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Exec(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+}
+
+// TestServerOfTheReleaseBefore: what such a server calls writes plain, and nothing
+// where a repo is encrypted.
+func TestServerOfTheReleaseBefore(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]*seal.Keys{"true": nil, "false": storetest.Keys(t)} {
+		dsn := pgtest.Schema(t)
+		s := sealing(t, dsn, keys)
+		put(t, s, "a.md", "one")
+		const none = "sha256(''::bytea)"
+		wrote := rows(t, dsn, `SELECT teammemd_apply(repo, name, version, gen_random_uuid(), modified_ms, 'x', `+none+`, '{}', 'write', 'r', NULL, '',
+			`+none+`, `+none+`, '{b.md}', '{put}', ARRAY[sha256('two'::bytea)], '{3}', '{""}', ARRAY[`+none+`], ARRAY[`+none+`],
+			ARRAY[sha256('two'::bytea)], ARRAY['two'::bytea], false, false, '{}')::text FROM repos WHERE version > 0`)
+		if len(wrote) != 1 || wrote[0] != name {
+			t.Errorf("it answers %v, want %s", wrote, name)
+		}
+		if n, err := s.Sealing(t.Context()); err != nil || n.Plain+n.Sealed != map[string]int64{"true": 2, "false": 1}[name] {
+			t.Errorf("%+v, %v", n, err)
+		}
 	}
 }
 
