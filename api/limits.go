@@ -43,6 +43,8 @@ const (
 	PathContent    = "/api/v1/content"
 	PathRestore    = "/api/v1/restore"
 	PathRedact     = "/api/v1/redact"
+	// PathRedactions tells of redactions that were made.
+	PathRedactions = "/api/v1/redactions"
 	PathSearch     = "/api/v1/search"
 	PathJoin       = "/api/v1/join"
 	PathJoinCodes  = "/api/v1/join-codes"
@@ -96,6 +98,12 @@ const (
 	HeaderActorDevice  = "Teammemd-Actor-Device"
 	HeaderActorAgent   = "Teammemd-Actor-Agent"
 	HeaderActorSession = "Teammemd-Actor-Session"
+	// HeaderDevice carries a checkout's id on every request: 32 hexadecimal digits
+	// that it drew at random for itself.
+	HeaderDevice = "Teammemd-Device"
+	// HeaderCleaned says which of the repo's redactions the checkout has carried out:
+	// "<epoch>;<version>", all that the ledger had at that state.
+	HeaderCleaned = "Teammemd-Cleaned"
 
 	// Protocol is the value of [HeaderProtocol].
 	Protocol = "1"

@@ -1,5 +1,7 @@
 package api
 
+import "time"
+
 // MinRedactBytes is the shortest value that [RedactRequest.Value] may be, in
 // bytes: shorter ones are in texts by chance.
 const MinRedactBytes = 8
@@ -38,4 +40,53 @@ type RedactAnswer struct {
 	Scrubbed   bool   `json:"scrubbed"`
 	Unscrubbed string `json:"unscrubbed,omitempty"`
 	DryRun     bool   `json:"dry_run,omitempty"`
+	// Reports say where the contents had gone; [PathRedactions] has them later. Most
+	// redactions have one, and more where somebody wrote the value again meanwhile.
+	Reports []RedactionReport `json:"reports,omitempty"`
+}
+
+// RedactionsAnswer is the 200 of [PathRedactions], newest first.
+type RedactionsAnswer struct {
+	Repo       Repo              `json:"repo"`
+	Redactions []RedactionReport `json:"redactions"`
+}
+
+// RedactionReport says where the contents that a redaction took away had gone, and
+// who has cleaned up since.
+type RedactionReport struct {
+	// ID is the repo's version that the redaction made.
+	ID    uint64    `json:"id"`
+	At    time.Time `json:"at"`
+	Actor Actor     `json:"actor"` // who redacted
+	// Contents is how many different contents it took away.
+	Contents int `json:"contents"`
+	// Versions are those that had one, newest first, as far as the audit row says it.
+	Versions []uint64 `json:"versions"`
+	// Devices are the checkouts that were answered such a version or a later one, open
+	// ones first. Only the question for one redaction has them.
+	Devices []RedactionDevice `json:"devices,omitempty"`
+	// Confirmed and Open count them.
+	Confirmed int `json:"confirmed"`
+	Open      int `json:"open"`
+	// Beyond counts the checkouts of the repo that never came so far.
+	Beyond int `json:"beyond"`
+	// Full says that the repo has more devices than are kept: there may be others.
+	Full bool `json:"full,omitempty"`
+}
+
+// RedactionDevice is one checkout that may have a copy of what was redacted.
+type RedactionDevice struct {
+	// Actor is who it says it is, without agent and session; empty once they were
+	// erased.
+	Actor Actor `json:"actor"`
+	// Seen is when it was seen last, to some minutes.
+	Seen time.Time `json:"seen"`
+	// Pulled is the newest version that it was answered.
+	Pulled uint64 `json:"pulled"`
+	// ConfirmedAt is when it had cleaned its state and saved copies, at the latest;
+	// zero while it has not said so.
+	ConfirmedAt time.Time `json:"confirmed_at,omitzero"`
+	// Nameless says that its client sends no device id, and so cannot confirm: a
+	// base client, or a script. Each credential counts as one.
+	Nameless bool `json:"nameless,omitempty"`
 }

@@ -26,6 +26,9 @@ func ParseRepo(s string) (Repo, error) {
 	if len(s) > maxRepoBytes {
 		return bad("the repo's name is too long")
 	}
+	if isUsualRepo(s) { // most requests parse a name: no copy of it is made
+		return Repo{s}, nil
+	}
 	s = strings.ToLower(norm.NFC.String(s))
 	segments := strings.Split(s, "/")
 	if len(segments) < 2 {
@@ -42,6 +45,25 @@ func ParseRepo(s string) (Repo, error) {
 		}
 	}
 	return Repo{s}, nil
+}
+
+// isUsualRepo reports whether s is a canonical name of lower-case letters a to z,
+// digits and the usual signs.
+func isUsualRepo(s string) bool {
+	slashes, start := 0, 0 // of the segment
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_':
+		case c == '.' && i == start: // may be all of the segment, or ".."
+			return false
+		case c == '.':
+		case c == '/' && i > start:
+			slashes, start = slashes+1, i+1
+		default:
+			return false
+		}
+	}
+	return slashes > 0 && start < len(s)
 }
 
 // String returns the canonical spelling, "" for the zero value.

@@ -17,7 +17,7 @@ func TestParseRepo(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{
 		"acme/api": "acme/api", "Acme/API": "acme/api", "gitlab.com/a/b/c": "gitlab.com/a/b/c", "local/my-repo": "local/my-repo",
-		"a/b.c_d~e+f": "a/b.c_d~e+f", "ünï/cödé": "ünï/cödé", "dev.azure.com/o/p/_git/r": "dev.azure.com/o/p/_git/r",
+		"a/b.c_d~e+f": "a/b.c_d~e+f", "a/.github": "a/.github", "a/b..": "a/b..", "0/-": "0/-", "_/a.": "_/a.", "ünï/cödé": "ünï/cödé", "dev.azure.com/o/p/_git/r": "dev.azure.com/o/p/_git/r",
 	}
 	for in, want := range good {
 		repo, err := api.ParseRepo(in)
@@ -25,7 +25,7 @@ func TestParseRepo(t *testing.T) {
 			t.Errorf("ParseRepo(%q) = %q, %v, want %q", in, repo, err, want)
 		}
 	}
-	for _, bad := range []string{"", "a", "/a/b", "a/b/", "a//b", "a/..", "../b", "a/./b", "a b/c", "a/b\x00", `a\b/c`, "a/b?c", "a/*", "a/b%2f", "a/b;c", strings.Repeat("a", 600) + "/b"} {
+	for _, bad := range []string{"", "a", "/a/b", "a/b/", "a//b", "a/..", "./b", "../b", "a/./b", "a b/c", "a/b\x00", `a\b/c`, "a/b?c", "a/*", "a/b%2f", "a/b;c", strings.Repeat("a", 600) + "/b"} {
 		if repo, err := api.ParseRepo(bad); !errors.Is(err, api.ErrRepoInvalid) {
 			t.Errorf("ParseRepo(%.20q) = %q, %v, want %v", bad, repo, err, api.ErrRepoInvalid)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/scanner/cputime"
 )
 
 // prose returns about size bytes of English: the package comments of Go's own
@@ -58,7 +59,7 @@ func run(b *testing.B, texts []string) {
 	}
 	var took []time.Duration
 	bytes := 0
-	before := cpuTime()
+	before := cputime.Used()
 	for b.Loop() {
 		for _, text := range texts {
 			start := time.Now()
@@ -69,7 +70,7 @@ func run(b *testing.B, texts []string) {
 			bytes += len(text)
 		}
 	}
-	used := (cpuTime() - before).Seconds()
+	used := (cputime.Used() - before).Seconds()
 	slices.Sort(took)
 	if used > 0 {
 		b.ReportMetric(float64(bytes)/1e6/used, "MB/cpu-s")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/scanner/cputime"
 	"github.com/teammem/teammemd/scanner/samples"
 )
 
@@ -61,9 +62,12 @@ func TestHostileTextsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range hostile(t) {
-		start := time.Now()
+		start, used := time.Now(), cputime.Used()
 		findings, err := s.Scan(t.Context(), "a.md", text)
 		took := time.Since(start)
+		if used > 0 {
+			took = min(took, cputime.Used()-used) // others may have had the processor
+		}
 		var refusal *scanner.Refusal
 		if err != nil && (!errors.As(err, &refusal) || refusal.Reason != scanner.Unreadable || refusal.Detail == "") {
 			t.Errorf("%s: %v", name, err)

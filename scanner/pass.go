@@ -2,7 +2,6 @@ package scanner
 
 import (
 	"context"
-	"time"
 
 	"github.com/teammem/teammemd/scanner/match"
 	"github.com/teammem/teammemd/scanner/view"
@@ -12,7 +11,7 @@ import (
 type pass struct {
 	*engine
 	ctx  context.Context
-	ends time.Time
+	ends deadline
 	look func(ctx context.Context, text string) bool
 
 	findings []Finding
@@ -21,7 +20,7 @@ type pass struct {
 }
 
 // stop ends a search whose time is over, or whose caller has left.
-func (p *pass) stop() bool { return p.ctx.Err() != nil || !time.Now().Before(p.ends) }
+func (p *pass) stop() bool { return p.ctx.Err() != nil || p.ends.over() }
 
 // text finds secrets in the text as it stands and in what it hides.
 func (p *pass) text(text string) {

@@ -15,6 +15,14 @@ const (
 	Unreadable = "unreadable"
 )
 
+// Details of a [Refusal] as [Unreadable].
+const (
+	// TooSlow is a scan that cost more than its deadline.
+	TooSlow = "the scan took longer than its deadline"
+	// Failed is a fault of ours.
+	Failed = "the scanner failed on this text"
+)
+
 // maxNameBytes bounds the name, in bytes: the longest path that Linux takes.
 const maxNameBytes = 4096
 

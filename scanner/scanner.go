@@ -29,7 +29,9 @@ type Options struct {
 	// refused. 0 means [DefaultMaxBytes].
 	MaxBytes int
 	// Deadline bounds the scan of one text; slower ones are refused. 0 means
-	// [DefaultDeadline]. A scan stops at its deadline: it works in the
+	// [DefaultDeadline]. It counts what the process works: a machine that serves
+	// others meanwhile lets a scan last up to 15 times as long by the clock, and
+	// refuses no text for that. A scan stops at its deadline: it works in the
 	// goroutine of its caller and leaves nothing behind.
 	Deadline time.Duration
 }
@@ -119,10 +121,10 @@ func (s *Scanner) scan(ctx context.Context, deadline time.Duration, name, text s
 	}
 	defer func() {
 		if recover() != nil {
-			findings, err = nil, &Refusal{Reason: Unreadable, Detail: "the scanner failed on this text"}
+			findings, err = nil, &Refusal{Reason: Unreadable, Detail: Failed}
 		}
 	}()
-	p := pass{engine: e, ctx: ctx, ends: time.Now().Add(deadline), look: s.look}
+	p := pass{engine: e, ctx: ctx, ends: begin(deadline), look: s.look}
 	p.text(text)
 	p.name(name)
 	switch {
@@ -131,7 +133,7 @@ func (s *Scanner) scan(ctx context.Context, deadline time.Duration, name, text s
 	case p.err != nil:
 		return nil, p.err
 	case p.late:
-		return nil, &Refusal{Reason: Unreadable, Detail: "the scan took longer than its deadline"}
+		return nil, &Refusal{Reason: Unreadable, Detail: TooSlow}
 	}
 	return tidy(p.findings), nil
 }

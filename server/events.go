@@ -1,12 +1,12 @@
 package server
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,31 +27,45 @@ const (
 // events answers with a stream of server-sent events: the current state of each
 // repo that the caller may read, then every change, until the client leaves,
 // access to one of them ends, or the server stops.
+//
+// Thousands of these wait at a time, each on a stack of its own: what stands on
+// it while they wait is kept small, see [TestScaleStreams].
 func (c *call) events() error {
-	asked, err := c.streamRepos()
+	s, err := c.openStream()
 	if err != nil {
 		return err
+	}
+	defer s.close()
+	s.follow()
+	return nil
+}
+
+// openStream sends the head of the answer. Whoever gets a stream has to close it.
+func (c *call) openStream() (_ *stream, err error) {
+	asked, err := c.streamRepos()
+	if err != nil {
+		return nil, err
 	}
 	release, err := c.hold()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer release()
-	s := &stream{c: c, control: http.NewResponseController(c.w), limit: 2 * c.o.Heartbeat}
+	s := &stream{c: c, control: http.NewResponseController(c.w), release: release}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
 	// What changes from here on wakes the stream.
 	s.changed, s.moved = c.auth.Changed(), c.o.Access.Changed()
 	if s.places, err = c.readable(asked); err != nil {
-		return err
+		return nil, err
 	}
 	if len(s.places) == 0 {
-		return core.NotFound()
+		return nil, core.NotFound()
 	}
-	sub := c.core.Hub().Subscribe(s.repos()...)
-	defer sub.Close()
-	if err := s.begin(); err != nil {
-		return err
-	}
-	return s.follow(sub)
+	s.sub = c.core.Hub().Subscribe(s.repos()...)
+	return s, s.begin()
 }
 
 // streamRepos returns the repos that were asked for, each once.
@@ -111,12 +125,28 @@ const askedAtOnce = 8
 type stream struct {
 	c       *call
 	control *http.ResponseController
-	limit   time.Duration // for one write
-	buf     bytes.Buffer
+	release func() // of what hold counted
+	sub     *core.Subscription
+	buf     []byte // not sent yet; nil while the stream waits
 
 	places  []place         // that the stream is about; changes only in due times
 	changed <-chan struct{} // closed when tokens changed
 	moved   <-chan struct{} // closed when permissions may have changed
+
+	timer *time.Timer // fires at the earlier of what follows
+	beat  time.Time   // when the next comment is due, if nothing is sent before
+	look  time.Time   // when access has to be found out again, zero for never
+}
+
+// close gives back what the stream holds.
+func (s *stream) close() {
+	s.release()
+	if s.sub != nil {
+		s.sub.Close()
+	}
+	if s.timer != nil {
+		s.timer.Stop()
+	}
 }
 
 // repos returns the names under which the data is kept, each once: a client may
@@ -133,65 +163,125 @@ func (s *stream) repos() []api.Repo {
 	return repos
 }
 
+// Values of headers, shared by all streams: net/http only reads them.
+var (
+	streamType  = []string{"text/event-stream"}
+	streamCache = []string{"no-cache, no-transform"}
+	unbuffered  = []string{"no"} // nginx keeps answers back otherwise
+)
+
 func (s *stream) begin() error {
 	// The body of the request is over: only the client's leaving is to be read.
 	if err := s.control.SetReadDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("opening a stream: %w", err)
 	}
 	h := s.c.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
-	h.Set("X-Content-Type-Options", "nosniff")
+	h["Content-Type"] = streamType
+	h["Cache-Control"] = streamCache
+	h["X-Accel-Buffering"] = unbuffered
+	h["X-Content-Type-Options"] = noSniff
 	s.c.begin(http.StatusOK)
-	fmt.Fprintf(&s.buf, "retry: %d\n\n", retryHint.Milliseconds())
+	s.retry(retryHint)
+	s.buf = append(s.buf, '\n')
+	s.timer = time.NewTimer(s.c.o.Heartbeat)
 	return nil
+}
+
+// retry says how long to wait before the next connection.
+func (s *stream) retry(wait time.Duration) {
+	s.buf = append(strconv.AppendInt(append(s.buf, "retry: "...), wait.Milliseconds(), 10), '\n')
 }
 
 // follow sends the state of all repos, then of those that move. When access to
 // one of them ends the stream does: the client connects again, and learns from
 // its next request about that repo what became of it.
-func (s *stream) follow(sub *core.Subscription) error {
-	c := s.c
-	beat := time.NewTicker(c.o.Heartbeat)
-	defer beat.Stop()
-	end := timerAt(c.grant.ExpiresAt)
-	defer end.Stop()
-	ask := timerAt(s.until())
-	defer func() { ask.Stop() }()
-	moved, look := s.repos(), true
-	for {
-		if look {
-			if !s.still() {
-				return s.finish("access ended")
+func (s *stream) follow() {
+	s.seen()
+	for open := s.say(s.repos(), true); open; {
+		open = s.act(s.wait())
+	}
+}
+
+// woken is why a stream woke up.
+type woken int
+
+const (
+	wokenByRepos woken = iota
+	wokenByTokens
+	wokenByAccess
+	wokenByTime
+	wokenByStop
+	wokenByClient
+)
+
+// wait has nothing to do. Next to nothing is to stand on the stack while it does.
+func (s *stream) wait() woken {
+	select {
+	case <-s.sub.Ready():
+		return wokenByRepos
+	case <-s.changed:
+		return wokenByTokens
+	case <-s.moved:
+		return wokenByAccess
+	case <-s.timer.C:
+		return wokenByTime
+	case <-s.c.draining:
+		return wokenByStop
+	case <-s.c.r.Context().Done():
+		return wokenByClient
+	}
+}
+
+// act does what is due, and reports whether the stream goes on.
+func (s *stream) act(why woken) bool {
+	switch why {
+	case wokenByRepos:
+		return s.say(s.sub.Take(), false)
+	case wokenByTokens:
+		s.changed = s.c.auth.Changed()
+	case wokenByAccess:
+		s.moved = s.c.o.Access.Changed()
+	case wokenByTime:
+		if now := time.Now(); s.look.IsZero() || now.Before(s.look) {
+			if !now.Before(s.beat) {
+				s.buf = append(s.buf, ":\n\n"...)
+				s.seen()
 			}
-			ask.Stop()
-			ask = timerAt(s.until())
+			return s.say(nil, false)
 		}
-		if err := s.notices(moved); err != nil {
-			return nil // the client connects again, and is told then
+	case wokenByStop:
+		return s.finish("restarting")
+	case wokenByClient:
+		return false
+	}
+	return s.say(nil, true)
+}
+
+// say sends what is new of the repos that moved, after a look whether the stream
+// may go on if asked to. It reports whether it does.
+func (s *stream) say(moved []api.Repo, look bool) bool {
+	if look {
+		if !s.still() {
+			return s.finish("access ended")
 		}
-		if s.flush() != nil {
-			return nil
-		}
-		moved, look = nil, true
-		select {
-		case <-sub.Ready():
-			moved, look = sub.Take(), false
-		case <-beat.C:
-			s.buf.WriteString(":\n\n")
-			look = false
-		case <-s.changed:
-			s.changed = c.auth.Changed()
-		case <-s.moved:
-			s.moved = c.o.Access.Changed()
-		case <-ask.C:
-		case <-end.C:
-		case <-c.draining:
-			return s.finish("restarting")
-		case <-c.r.Context().Done():
-			return nil
-		}
+		s.look = s.until()
+	}
+	// Where something fails the client connects again, and is told then.
+	if s.notices(moved) != nil || s.flush() != nil {
+		return false
+	}
+	next := s.beat
+	if !s.look.IsZero() && s.look.Before(next) {
+		next = s.look
+	}
+	s.timer.Reset(time.Until(next))
+	return true
+}
+
+// seen says that the client is there. What an event tells it has not pulled yet.
+func (s *stream) seen() {
+	for _, p := range s.places {
+		s.c.saw(p.repo, nil, false)
 	}
 }
 
@@ -212,58 +302,68 @@ func (s *stream) still() bool {
 	return true
 }
 
-// until returns when the first permission has to be found out again, zero for
-// never.
+// until returns when access has to be found out again: when the token ends or the
+// first permission does, zero for never.
 func (s *stream) until() (first time.Time) {
 	for _, p := range s.places {
 		if !p.until.IsZero() && (first.IsZero() || p.until.Before(first)) {
 			first = p.until
 		}
 	}
+	now := time.Now()
+	soon := now.Add(minAsk)
+	if !first.IsZero() && first.Before(soon) {
+		first = soon
+	}
+	end := s.c.grant.ExpiresAt
+	if end.IsZero() {
+		return first
+	}
+	if !end.After(now) { // it should have ended by now: not a reason to ask all the time
+		end = soon
+	}
+	if first.IsZero() || end.Before(first) {
+		return end
+	}
 	return first
 }
 
 // notices writes the state of repos, under the names that the client asked for.
-func (s *stream) notices(repos []api.Repo) error {
+func (s *stream) notices(repos []api.Repo) (err error) {
 	for _, repo := range repos {
-		notice, err := s.c.core.Notice(s.c.r.Context(), repo)
-		if err != nil {
-			return err
-		}
 		for _, p := range s.places {
 			if p.repo != repo {
 				continue
 			}
-			notice.Repo = p.asked
-			data, err := core.Marshal(notice)
-			if err != nil {
+			if s.buf, err = s.c.core.AppendEvent(s.c.r.Context(), s.buf, repo, p.asked); err != nil {
 				return err
 			}
-			fmt.Fprintf(&s.buf, "id: %d\ndata: %s\n\n", notice.Version, bytes.TrimSpace(data))
 		}
 	}
 	return nil
 }
 
 // finish tells the client to connect again after a while, each at its own time,
-// and closes.
-func (s *stream) finish(why string) error {
-	wait := retryHint + rand.N(retrySpread)
-	fmt.Fprintf(&s.buf, "retry: %d\n: %s\n\n", wait.Milliseconds(), why)
+// and reports that the stream does not go on.
+func (s *stream) finish(why string) bool {
+	s.retry(retryHint + rand.N(retrySpread))
+	s.buf = append(append(append(s.buf, ": "...), why...), "\n\n"...)
 	_ = s.flush() // the stream ends either way
-	return nil
+	return false
 }
 
+// flush sends what was written, for which the client has two heartbeats.
 func (s *stream) flush() error {
-	if s.buf.Len() == 0 {
+	if len(s.buf) == 0 {
 		return nil
 	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(s.limit)); err != nil {
+	now := time.Now()
+	if err := s.control.SetWriteDeadline(now.Add(2 * s.c.o.Heartbeat)); err != nil {
 		return err
 	}
-	if _, err := s.c.write(s.buf.Bytes()); err != nil {
+	if _, err := s.c.write(s.buf); err != nil {
 		return err
 	}
-	s.buf.Reset()
+	s.buf, s.beat = nil, now.Add(s.c.o.Heartbeat)
 	return s.control.Flush()
 }

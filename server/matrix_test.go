@@ -75,6 +75,8 @@ var matrixRows = []matrixRow{
 	{name: "restore", method: "POST", path: api.PathRestore, make: matrixBody(`{"repo":"REPO","key":"k","version":1}`), own: byRole{403, 403, 200, 200}},
 	{name: "redact what is not there", method: "POST", path: api.PathRedact, make: matrixBody(`{"repo":"REPO","key":"k","version":99}`), own: byRole{403, 403, 404, 404}},
 	{name: "redact nothing in particular", method: "POST", path: api.PathRedact, make: matrixBody(`{"repo":"REPO"}`), own: byRole{403, 403, 400, 400}},
+	{name: "redactions", method: "GET", path: api.PathRedactions, make: matrixQuery(""), own: byRole{403, 403, 200, 200}},
+	{name: "report of what is not there", method: "GET", path: api.PathRedactions, make: matrixQuery("&id=99"), own: byRole{403, 403, 404, 404}},
 	{name: "scan policy", method: "GET", path: api.PathScanPolicy, make: matrixQuery(""), own: byRole{200, 200, 200, 200}},
 	{name: "allow a rule", method: "PUT", path: api.PathScanPolicy, make: matrixBody(`{"repo":"REPO","rule":"r","reason":"x"}`), own: byRole{403, 403, 200, 200}},
 	{name: "end what is not there", method: "DELETE", path: api.PathScanPolicy, make: matrixQuery("&id=none"), own: byRole{403, 403, 404, 404}},

@@ -34,12 +34,14 @@ func (c *call) getMemory() error {
 	}
 	c.stateHeaders(view)
 	if timedOut || notModified(c.r.Header["If-None-Match"], view) {
+		c.saw(at.repo, view, false)
 		c.begin(http.StatusNotModified)
 		return nil
 	}
 	if err := c.charge(); err != nil {
 		return err
 	}
+	c.saw(at.repo, view, !q.hashes)
 	zipped := acceptsGzip(c.r)
 	if zipped {
 		c.w.Header()["Content-Encoding"] = gzipValue
@@ -138,6 +140,7 @@ func (c *call) putMemory() error {
 		return err
 	}
 	pushed.Repo = at.asked
+	c.saw(at.repo, pushed.View, true)
 	c.stateHeaders(pushed.View)
 	return c.sendJSON(http.StatusOK, pushed.PushAnswer)
 }

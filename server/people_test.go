@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,11 +43,25 @@ func (c *movingClock) Add(d time.Duration) {
 // town is a world with people who signed in with a stand-in of GitHub.
 type town struct {
 	*world
+	looks  *looked
 	hub    *forgetest.Forge
 	forge  *forge.Forge
 	names  store.Names
 	access *access.Access
 	clock  *movingClock
+}
+
+// looked is a store that counts how often it was asked for its generation.
+type looked struct {
+	store.Backend
+	store.Accounts
+	begun atomic.Int64
+}
+
+// Generation implements [store.Credentials].
+func (l *looked) Generation(ctx context.Context) (uint64, error) {
+	l.begun.Add(1)
+	return l.Backend.Generation(ctx)
 }
 
 var hookSecret = "hook-" + "secret-" + "of-tests"
@@ -77,6 +92,8 @@ func newTown(tb testing.TB, policy string, o options) *town {
 	wrap := o.store
 	o.store = func(b store.Backend) store.Backend {
 		c.names = b.(store.Names)
+		c.looks = &looked{Backend: b, Accounts: b.(store.Accounts)}
+		b = c.looks
 		if wrap != nil {
 			b = wrap(b)
 		}

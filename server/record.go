@@ -80,15 +80,15 @@ func (c *call) attributes(took time.Duration) []slog.Attr {
 
 // routeName is the path if it is one of ours: others are text of the client.
 func (c *call) routeName() string {
-	if _, ok := c.routes[c.r.URL.Path]; ok {
-		return c.r.URL.Path
+	if c.route == nil {
+		return "other"
 	}
-	return "other"
+	return c.route.path
 }
 
 // methodName is the method if some route has it.
 func (c *call) methodName() string {
-	if _, ok := c.routes[c.r.URL.Path].methods[c.r.Method]; ok {
+	if c.known {
 		return c.r.Method
 	}
 	for _, r := range c.routes {

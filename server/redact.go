@@ -28,3 +28,23 @@ func (c *call) redact() error {
 	c.w.Header()["Cache-Control"] = private
 	return c.sendJSON(http.StatusOK, answer)
 }
+
+// redactions tells of what was redacted, and which checkouts have cleaned up; that
+// takes a maintainer.
+func (c *call) redactions() error {
+	values, at, err := c.aboutRepo()
+	if err != nil {
+		return err
+	}
+	id, _, err := oneNumber(values, "id")
+	if err != nil {
+		return err
+	}
+	answer, err := c.core.Redactions(c.r.Context(), at.role, at.repo, id)
+	if err != nil {
+		return err
+	}
+	answer.Repo = at.asked
+	c.w.Header()["Cache-Control"] = private
+	return c.sendJSON(http.StatusOK, answer)
+}

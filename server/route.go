@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -16,6 +17,7 @@ import (
 
 // route is one path. Each method's function answers, or returns the refusal.
 type route struct {
+	path    string
 	methods map[string]func(*call) error
 	allow   []string // value of the header Allow
 	public  bool     // answers without a token
@@ -23,9 +25,9 @@ type route struct {
 }
 
 // table is the whole interface: what is not in it does not exist.
-func (s *Server) table() map[string]route {
+func (s *Server) table() map[string]*route {
 	type methods = map[string]func(*call) error
-	routes := map[string]route{
+	routes := map[string]*route{
 		// The team-memory door counts for itself: a 304 is free.
 		api.PathTeamMemory: {methods: methods{http.MethodGet: (*call).getMemory, http.MethodPut: (*call).putMemory}},
 		api.PathEvents:     {costs: true, methods: methods{http.MethodGet: (*call).events}},
@@ -33,6 +35,7 @@ func (s *Server) table() map[string]route {
 		api.PathContent:    {costs: true, methods: methods{http.MethodGet: (*call).content}},
 		api.PathRestore:    {costs: true, methods: methods{http.MethodPost: (*call).restore}},
 		api.PathRedact:     {costs: true, methods: methods{http.MethodPost: (*call).redact}},
+		api.PathRedactions: {costs: true, methods: methods{http.MethodGet: (*call).redactions}},
 		api.PathSearch:     {costs: true, methods: methods{http.MethodGet: (*call).search}},
 		api.PathJoinCodes:  {costs: true, methods: methods{http.MethodPost: (*call).newJoinCode}},
 		api.PathScanPolicy: {costs: true, methods: methods{
@@ -68,8 +71,7 @@ func (s *Server) table() map[string]route {
 			allowed = append(allowed, method)
 		}
 		slices.Sort(allowed)
-		r.allow = []string{strings.Join(allowed, ", ")}
-		routes[path] = r
+		r.path, r.allow = path, []string{strings.Join(allowed, ", ")}
 	}
 	return routes
 }
@@ -80,6 +82,8 @@ type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	grant auth.Grant
+	route *route // nil for a path that is none of ours
+	known bool   // the route has the method
 
 	status int   // sent, 0 for not yet
 	sent   int64 // bytes of the body, as they went out
@@ -94,10 +98,21 @@ type call struct {
 
 var protocolValue = []string{api.Protocol}
 
+// calls keeps what requests that ended no longer need.
+var calls = sync.Pool{New: func() any { return new(call) }}
+
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	c := call{Server: s, w: w, r: r, began: time.Now(), id: newRequestID()}
-	w.Header()[api.HeaderProtocol] = protocolValue
-	w.Header()[api.HeaderRequest] = []string{c.id}
+	c := calls.Get().(*call)
+	*c = call{Server: s, w: w, r: r, began: time.Now(), id: newRequestID(), route: s.routes[r.URL.Path]}
+	s.handle(c)
+	*c = call{} // not reached by a panic: what that one held is left alone
+	calls.Put(c)
+}
+
+func (s *Server) handle(c *call) {
+	h := c.w.Header()
+	h[api.HeaderProtocol] = protocolValue
+	h[api.HeaderRequest] = []string{c.id}
 	defer c.record()
 	defer c.survive()
 	if err := c.dispatch(); err != nil {
@@ -109,25 +124,25 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *call) dispatch() error {
-	route, ok := c.routes[c.r.URL.Path]
-	if !ok {
+	if c.route == nil {
 		return noPath()
 	}
-	answer, ok := route.methods[c.r.Method]
+	answer, ok := c.route.methods[c.r.Method]
 	if !ok {
-		c.w.Header()["Allow"] = route.allow
+		c.w.Header()["Allow"] = c.route.allow
 		return errMethod
 	}
+	c.known = true
 	if err := c.cross.Check(c.r); err != nil {
 		return api.Errorf(api.ErrForbidden, "browsers may not send this from another site")
 	}
-	if route.public {
+	if c.route.public {
 		return answer(c)
 	}
 	if err := c.authenticate(); err != nil {
 		return err
 	}
-	if route.costs {
+	if c.route.costs {
 		if err := c.charge(); err != nil {
 			return err
 		}

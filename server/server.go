@@ -15,6 +15,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/auth"
 	"github.com/teammem/teammemd/server/auth/access"
+	"github.com/teammem/teammemd/server/clients"
 	"github.com/teammem/teammemd/server/core"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	Policy auth.Policy
 	// SignIn answers the paths of signing in; nil: there are none.
 	SignIn http.Handler
+	// Clients is told which checkouts come; nil: nobody is.
+	Clients *clients.Tracker
 	// Version is the program's version, shown by [api.PathVersion].
 	Version string
 	// TLS, when set, makes [Server.Run] speak TLS on its listener.
@@ -86,7 +89,7 @@ type Server struct {
 	auth   *auth.Auth
 	o      Options
 	log    *slog.Logger
-	routes map[string]route
+	routes map[string]*route
 	cross  *http.CrossOriginProtection
 	tokens *tokenLimits
 	joins  *addressLimits

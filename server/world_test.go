@@ -17,6 +17,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server"
 	"github.com/teammem/teammemd/server/auth"
+	"github.com/teammem/teammemd/server/clients"
 	"github.com/teammem/teammemd/server/core"
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
@@ -27,6 +28,7 @@ import (
 type world struct {
 	t       testing.TB
 	backend store.Backend
+	clients *clients.Tracker
 	dir     string
 	auth    *auth.Auth
 	core    *core.Core
@@ -72,7 +74,8 @@ func newWorld(tb testing.TB, o options) *world {
 	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: o.level}))
 	accounts, _ := w.backend.(store.Accounts) // a wrapped store may have none
 	w.auth = auth.New(w.backend, auth.Options{Log: log, Accounts: accounts})
-	co := core.Options{Store: w.backend, Policies: w.backend, Rescans: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
+	w.clients = clients.New(clients.Options{Devices: w.backend, Log: log})
+	co := core.Options{Audits: w.backend, Devices: w.clients, Store: w.backend, Policies: w.backend, Rescans: w.backend, Scan: scanMarks, Log: log, Rules: func() string { return "test-1" }}
 	if o.core != nil {
 		o.core(&co)
 	}
@@ -80,7 +83,7 @@ func newWorld(tb testing.TB, o options) *world {
 	if w.core, err = core.New(co); err != nil {
 		tb.Fatal(err)
 	}
-	so := server.Options{Core: w.core, Auth: w.auth, Version: "1.2.3", Log: log}
+	so := server.Options{Clients: w.clients, Core: w.core, Auth: w.auth, Version: "1.2.3", Log: log}
 	if o.server != nil {
 		o.server(&so)
 	}

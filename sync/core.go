@@ -61,6 +61,13 @@ type Core struct {
 	refused map[api.Key]verdict
 	// redacted are the contents that the team took away and that were purged here.
 	redacted map[api.Checksum]bool
+	// ledgerAt is the position whose ledger the last look brought, and confirmed the
+	// one up to which the server was told that all of it was carried out here.
+	ledgerAt, confirmed api.Position
+	unconfirmed         bool // something was purged since
+	// washed are the bases that named what was redacted, and whose change is not
+	// recorded yet.
+	washed map[api.Key]bool
 	rules    string // what the guard judges by, as far as it is known
 	// judged are the texts, equal on both sides, that were found clean by rules
 	// while memory tells of other rules.
@@ -130,6 +137,7 @@ func NewCore(memory api.Memory, timing Timing, random *rand.Rand) *Core {
 		empty:   make(map[api.Key]emptySince),
 		refused: make(map[api.Key]verdict),
 		judged:  make(map[api.Key]api.Checksum),
+		washed:  make(map[api.Key]bool),
 		portion: receiveKeys,
 		dirty:   true,
 		full:    true,
@@ -182,6 +190,8 @@ func (c *Core) hear(now time.Time, event Event) {
 		if e.Up {
 			c.notBefore = c.asRuled
 		}
+		// A core that failed looks again by itself, and the rarer the longer it fails.
+		c.dirty = c.dirty || e.Refused && c.failed == nil
 		c.pollAt = now.Add(c.pollInterval())
 	case Roused:
 		// Nothing that was true before needs to be: everything is read again, and

@@ -99,6 +99,8 @@ func (c *Core) answer(now time.Time, event Event) (effect Effect, answered bool)
 		return c.onViewed(now, e), true
 	case Purged:
 		return c.onPurged(now, e), true
+	case Confirmed:
+		return c.onConfirmed(now, e), true
 	case Inspected:
 		return c.onInspected(now, e), true
 	case Sent:
@@ -173,6 +175,7 @@ func (c *Core) onViewed(now time.Time, e Viewed) Effect {
 		c.view = nil
 		return c.end(now, api.ErrServerChanged)
 	}
+	c.ledgerAt = api.Position{Epoch: view.Epoch, Version: view.Version}
 	c.cycle.moved = c.view == nil || view.Version != c.view.Version
 	c.view = view
 	c.ruled(e.Rules)
@@ -187,6 +190,7 @@ func (c *Core) viewed(now time.Time) Effect {
 	if c.wentBack(c.view) {
 		return c.resolve() // it is planned once that is recorded
 	}
+	c.rememberWashed()
 	c.planAll(now)
 	return c.next(now)
 }

@@ -16,8 +16,10 @@ type (
 	Hinted struct{ Full, Busy bool }
 	// Noticed says that the server is at this position.
 	Noticed struct{ At api.Position }
-	// Followed says whether a connection that brings notices is up.
-	Followed struct{ Up bool }
+	// Followed says whether a connection that brings notices is up. Refused says
+	// why it is not: the server does not let us follow. Only a look tells what else
+	// it lets us do no more.
+	Followed struct{ Up, Refused bool }
 	// Asked says that a person wants a cycle now.
 	Asked struct{ Mode Mode }
 	// Roused says that this process did not run for a while: the machine slept,
@@ -47,6 +49,8 @@ type (
 	}
 	// Purged answers [Purge].
 	Purged struct{ Err error }
+	// Confirmed answers [Confirm].
+	Confirmed struct{ Err error }
 	// Inspected answers [Inspect], in the order of its keys.
 	Inspected struct {
 		Files []Inspection
@@ -110,6 +114,12 @@ type (
 	// Purge takes away what is kept of contents outside of the tree, and keeps
 	// them from being kept again.
 	Purge struct{ Sums []api.Checksum }
+	// Confirm tells the server that all redactions up to a position of its were
+	// carried out here. Known is the checksum of that state.
+	Confirm struct {
+		At    api.Position
+		Known api.Checksum
+	}
 	// Inspect loads files and lets the guard judge the very bytes that would
 	// be sent.
 	Inspect struct {
@@ -158,6 +168,7 @@ func (Resolved) event()  {}
 func (Scanned) event()   {}
 func (Viewed) event()    {}
 func (Purged) event()    {}
+func (Confirmed) event() {}
 func (Inspected) event() {}
 func (Sent) event()      {}
 func (Received) event()  {}
@@ -167,6 +178,7 @@ func (Committed) event() {}
 func (Scan) effect()    {}
 func (Look) effect()    {}
 func (Purge) effect()   {}
+func (Confirm) effect() {}
 func (Inspect) effect() {}
 func (Send) effect()    {}
 func (Receive) effect() {}

@@ -332,6 +332,18 @@ func (r *remote) fail(call string, err error) {
 	})
 }
 
+func (r *remote) Confirm(_ context.Context, at api.Position, _ api.Checksum) error {
+	if err := r.hook("confirm", api.Batch{}); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at.Epoch != r.epoch || at.Version > r.version {
+		r.t.Errorf("confirmed %v, the server is at %s;%d", at, r.epoch, r.version)
+	}
+	return nil
+}
+
 func (r *remote) Hashes(context.Context, api.Checksum) (*api.View, error) {
 	if err := r.hook("hashes", api.Batch{}); err != nil {
 		return nil, err

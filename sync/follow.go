@@ -32,17 +32,18 @@ func (e *Engine) follow(ctx context.Context) {
 		err := e.opts.Remote.Follow(ctx, func(at api.Position) {
 			if !up {
 				up = true
-				e.post(Followed{true})
+				e.post(Followed{Up: true})
 			}
 			e.post(Noticed{at})
 		})
 		if up {
 			lost = time.Now()
-			e.post(Followed{false})
+			e.post(Followed{})
 		}
 		next := tryAgainIn(time.Since(lost))
 		if errors.Is(err, api.ErrNotFound) || errors.Is(err, api.ErrSignedOut) || errors.Is(err, api.ErrForbidden) {
 			next += time.Minute // nothing to follow for now; the polls go on
+			e.post(Followed{Refused: true})
 		}
 		for {
 			roused, err := e.rest(ctx, next)

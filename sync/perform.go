@@ -29,6 +29,8 @@ func (e *Engine) perform(ctx context.Context, effect Effect) Event {
 		return answer
 	case Purge:
 		return Purged{e.opts.State.Purge(ctx, f.Sums)}
+	case Confirm:
+		return Confirmed{e.opts.Remote.Confirm(ctx, f.At, f.Known)}
 	case Inspect:
 		return e.inspect(ctx, f)
 	case Send:

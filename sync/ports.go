@@ -42,6 +42,9 @@ type Remote interface {
 	// Hashes returns the current view, or one with NotModified set when its
 	// checksum is known. [api.ErrNotFound] for a repo without data.
 	Hashes(ctx context.Context, known api.Checksum) (*api.View, error)
+	// Confirm tells the server that this client keeps nothing that was redacted up to
+	// a position of its, whose checksum is known.
+	Confirm(ctx context.Context, at api.Position, known api.Checksum) error
 	// Push sends one batch, all or nothing. A repeated batch whose result holds
 	// already succeeds.
 	Push(ctx context.Context, batch api.Batch) (api.Pushed, error)

@@ -128,7 +128,7 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 	}
 	switch {
 	case cy.ending:
-		return c.finish(now, cy.err)
+		return c.last(now, cy.err)
 	case resolved:
 		c.planAll(now)
 	case cy.raced:
@@ -143,6 +143,7 @@ func (c *Core) onCommitted(now time.Time, e Committed) Effect {
 func (c *Core) learn() {
 	cy := c.cycle
 	for key, base := range cy.record.Bases {
+		delete(c.washed, key)
 		if c.memory.Bases[key].Live() != base.Live() && cy.holdsTwin() {
 			cy.again = true // the other of two twins may come before it now
 		}
@@ -174,7 +175,7 @@ func (c *Core) learn() {
 func (c *Core) end(now time.Time, err error) Effect {
 	cy := c.cycle
 	if cy.ending {
-		return c.finish(now, errors.Join(cy.err, err)) // the commit itself failed
+		return c.last(now, errors.Join(cy.err, err)) // the commit is over, or failed
 	}
 	cy.ending, cy.err = true, err
 	if err == nil && !cy.mode.DryRun {
@@ -183,6 +184,14 @@ func (c *Core) end(now time.Time, err error) Effect {
 	}
 	if c.needsCommit() {
 		return c.commit()
+	}
+	return c.last(now, err)
+}
+
+// last confirms what was cleaned before it finishes.
+func (c *Core) last(now time.Time, err error) Effect {
+	if effect := c.confirm(err); effect != nil {
+		return effect
 	}
 	return c.finish(now, err)
 }

@@ -147,7 +147,7 @@ func TestAccessLost(t *testing.T) {
 			c.hub.Repo(team, "private")
 			ada, service := c.signIn("ada"), c.token("auditor", "*", "writer")
 			kind.give(c)
-			await(t, 20*time.Second, "the permission to count", func() bool {
+			await(t, time.Minute, "the permission to count", func() bool {
 				return c.push(ada, team, map[string]string{"first.md": "first\n"}).status == 200
 			})
 			m := newFastMachine(t, "ada")
@@ -156,13 +156,13 @@ func TestAccessLost(t *testing.T) {
 			daemon := m.daemon()
 			m.awaitFile("first.md", "first\n")
 			m.write("mine.md", "mine\n")
-			await(t, 20*time.Second, "an edit to be sent", func() bool {
+			await(t, time.Minute, "an edit to be sent", func() bool {
 				full, _ := c.get(service, team)
 				return full.Content.Entries["mine.md"] == "mine\n"
 			})
 
 			kind.take(c)
-			await(t, 30*time.Second, "the client to notice", func() bool { return m.status().State == "no-access" })
+			await(t, time.Minute, "the client to notice", func() bool { return m.status().State == "no-access" })
 			m.want(77, "status", "--check")
 			c.push(service, team, map[string]string{"secret.md": "not for ada any more\n"})
 			m.write("later.md", "written without access\n")
@@ -189,7 +189,7 @@ func TestAccessLost(t *testing.T) {
 
 			kind.give(c)
 			m.awaitFile("secret.md", "not for ada any more\n")
-			await(t, 30*time.Second, "what was pending to be sent", func() bool {
+			await(t, time.Minute, "what was pending to be sent", func() bool {
 				full, _ := c.get(service, team)
 				return full.Content.Entries["later.md"] == "written without access\n"
 			})

@@ -35,7 +35,7 @@ func TestWrongToken(t *testing.T) {
 	complains(t, m.run("history", "note.md"), 4)
 	complains(t, m.run("search", "text"), 4)
 	daemon := m.daemon()
-	await(t, 20*time.Second, "the daemon to say signed-out", func() bool { return m.status().State == "signed-out" })
+	await(t, time.Minute, "the daemon to say signed-out", func() bool { return m.status().State == "signed-out" })
 	complains(t, m.run("sync"), 4)
 	daemon.stop()
 	put(t, filepath.Join(m.home, "token"), server.token("ada", team, "writer"))
@@ -53,19 +53,20 @@ func TestRevokedToken(t *testing.T) {
 	p.a.enroll(p.server.url, created.Token, team)
 	p.a.daemon()
 	p.a.write("one.md", "one\n")
-	await(t, 20*time.Second, "the first file to be sent", func() bool { return p.a.status().State == "in-sync" && p.a.status().Version > 0 })
+	await(t, time.Minute, "the first file to be sent", func() bool { return p.a.status().State == "in-sync" && p.a.status().Version > 0 })
 
 	p.server.ok("server", "token", "revoke", created.ID, "--data", p.server.data)
 	revoked := time.Now()
 	status := func() int {
 		return p.server.call(http.MethodGet, created.Token, api.PathTeamMemory, url.Values{"repo": {team}}, nil).status
 	}
-	await(t, 5*time.Second, "the server to refuse the token", func() bool { return status() == http.StatusUnauthorized })
-	if took := time.Since(revoked); took > time.Second {
-		t.Errorf("the revocation acted after %s, want at most 1 s", took)
+	for sent := revoked; status() != http.StatusUnauthorized; sent = time.Now() {
+		if late := sent.Sub(revoked); late > time.Second {
+			t.Fatalf("%s after the revocation the token was still good, want at most 1 s", late)
+		}
 	}
 	p.a.write("two.md", "two\n")
-	await(t, 10*time.Second, "the daemon to say signed-out", func() bool { return p.a.status().State == "signed-out" })
+	await(t, time.Minute, "the daemon to say signed-out", func() bool { return p.a.status().State == "signed-out" })
 	complains(t, p.a.run("sync"), 4)
 	if r := decode[report](t, p.a.run("sync", "--json").stdout); r.Pending != 1 {
 		t.Errorf("%d pending, want 1", r.Pending)

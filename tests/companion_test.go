@@ -32,6 +32,16 @@ func newCompanion(t *testing.T, args ...string) *companion {
 	return c
 }
 
+// newCompanionOn is one on a database of PostgreSQL.
+func newCompanionOn(t *testing.T, name, dsn string) *companion {
+	t.Helper()
+	c := &companion{machine: newMachine(t, name)}
+	c.extra = []string{"TEAMMEMD_SERVER_DATABASE_URL=" + dsn}
+	c.data = filepath.Join(c.machine.home, "data")
+	c.up("127.0.0.1:0")
+	return c
+}
+
 // up starts the server process.
 func (c *companion) up(listen string, args ...string) {
 	c.machine.t.Helper()

@@ -40,7 +40,7 @@ func TestOneKeyManyHands(t *testing.T) {
 	for _, m := range machines[1:] {
 		awaitSame(t, time.Minute, machines[0], m)
 	}
-	await(t, 20*time.Second, "all to be in sync", func() bool {
+	await(t, time.Minute, "all to be in sync", func() bool {
 		for _, m := range machines {
 			if r := m.status(); r.State != "in-sync" || r.Pending > 0 {
 				return false

@@ -26,7 +26,7 @@ func TestF18SleepAndWake(t *testing.T) {
 	a.enroll(proxy.URL(), p.server.token("sleeper", team, "writer"), team)
 	daemon := a.daemon()
 	a.write("first.md", "first\n")
-	await(t, 30*time.Second, "the first file to be sent", func() bool { r := a.status(); return r.State == "in-sync" && r.Version > 0 })
+	await(t, time.Minute, "the first file to be sent", func() bool { r := a.status(); return r.State == "in-sync" && r.Version > 0 })
 
 	daemon.signal(syscall.SIGSTOP)
 	defer daemon.signal(syscall.SIGCONT)
@@ -53,7 +53,7 @@ func TestF18SleepAndWake(t *testing.T) {
 	p.b.write("after.md", "after\n")
 	p.b.sync(0)
 	await(t, 20*time.Second, "a change after the sleep", func() bool { _, there := a.read("after.md"); return there })
-	await(t, 20*time.Second, "status to be in-sync", func() bool { r := a.status(); return r.State == "in-sync" && r.Pending == 0 })
+	await(t, time.Minute, "status to be in-sync", func() bool { r := a.status(); return r.State == "in-sync" && r.Pending == 0 })
 	if n := strings.Count(daemon.talk(), "woke up"); n > 3 {
 		t.Errorf("it woke up %d times\n%s", n, daemon.talk())
 	}

@@ -145,7 +145,7 @@ func TestF12FullDisks(t *testing.T) {
 			return err == nil && string(got) == text
 		}
 	}
-	await(t, 30*time.Second, "the first files", has("both.md", "both\n"))
+	await(t, time.Minute, "the first files", has("both.md", "both\n"))
 
 	free := nstest.Fill(t, c.team)
 	large := sized(20_000)

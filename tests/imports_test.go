@@ -21,12 +21,13 @@ type rule struct {
 var layout = map[string]rule{
 	"api":             {},
 	"memory":          {may: []string{"api"}},
-	"scanner":         {may: []string{"scanner/samples", "scanner/rules", "scanner/match", "scanner/view"}},
+	"scanner":         {may: []string{"scanner/samples", "scanner/rules", "scanner/match", "scanner/view", "scanner/cputime"}},
 	"scanner/rules":   {may: []string{"scanner/samples", "scanner/pattern"}},
 	"scanner/match":   {may: []string{"scanner/rules", "scanner/pattern"}},
 	"scanner/pattern": {},
 	"scanner/view":    {},
 	"scanner/samples": {},
+	"scanner/cputime": {},
 	"scanner/corpus":  {may: []string{"scanner/samples"}, testOnly: true},
 	"watcher":         {may: []string{"internal/planted"}},
 
@@ -36,7 +37,8 @@ var layout = map[string]rule{
 	"sync/statedir": {may: []string{"api", "internal/atomicfile", "internal/planted"}},
 	"sync/simtest":  {may: []string{"api", "sync", "internal/planted"}, testOnly: true, never: []string{"os", "net/http"}},
 
-	"server":                              {may: []string{"api", "server/core", "server/auth", "server/auth/access", "server/openapi"}},
+	"server":                              {may: []string{"api", "server/core", "server/clients", "server/auth", "server/auth/access", "server/openapi"}},
+	"server/clients":                      {may: []string{"api", "server/store"}},
 	"server/core":                         {may: []string{"api", "server/store", "server/search"}},
 	"server/search":                       {may: []string{"api"}, never: []string{"os", "net/http", "database/sql"}},
 	"server/auth":                         {may: []string{"api", "server/store"}},
@@ -79,7 +81,7 @@ var layout = map[string]rule{
 	"tests/chaos":         {testOnly: true},
 	"tests/gitea":         {testOnly: true},
 	"tests/killat":        {testOnly: true},
-	"tests/scanprecision": {may: []string{"scanner", "scanner/samples"}, testOnly: true},
+	"tests/scanprecision": {may: []string{"scanner", "scanner/samples", "scanner/cputime"}, testOnly: true},
 	"tests/skipcheck":     {testOnly: true},
 	"tests/teeth":         {may: []string{"internal/planted"}, testOnly: true},
 }

@@ -198,7 +198,7 @@ func TestJSON(t *testing.T) {
 	a.write("note.md", "a fourth\n")
 	a.sync(0)
 	b.daemon()
-	await(t, 20*time.Second, "the daemon to have something to tell", func() bool {
+	await(t, time.Minute, "the daemon to have something to tell", func() bool {
 		r := b.status()
 		_, held := r.heldFor("held.md")
 		return held && len(r.Conflicts) > 0

@@ -191,6 +191,8 @@ func (l *leaks) driveAlone() {
 	l.run("restore", "note.md@2")
 	l.run("redact", l.all[0].value+"@1")
 	l.run("redact", "note.md@1")
+	l.run("redact", "--reports")
+	l.run("redact", "--report", "1")
 	l.driveNamed()
 	l.saveCopies()
 	l.run("config")

@@ -17,7 +17,12 @@ type pair struct {
 // newPair makes two enrolled machines, and starts no daemon.
 func newPair(t *testing.T) pair {
 	t.Helper()
-	p := pair{newCompanion(t), newFastMachine(t, "ada"), newFastMachine(t, "ben")}
+	return newPairOn(t, newCompanion(t))
+}
+
+func newPairOn(t *testing.T, server *companion) pair {
+	t.Helper()
+	p := pair{server, newFastMachine(t, "ada"), newFastMachine(t, "ben")}
 	token := p.server.token("both", "acme/*", "writer")
 	p.a.enroll(p.server.url, token, team)
 	p.b.enroll(p.server.url, token, team)

@@ -15,8 +15,13 @@ import (
 	"time"
 )
 
-// stopLimit bounds how long a process may take to stop.
-const stopLimit = 20 * time.Second
+// stopLimit bounds how long a process may take to stop, and startLimit how long it
+// may take until it says that it has started: it promises nothing, and a machine
+// may be busy.
+const (
+	stopLimit  = 20 * time.Second
+	startLimit = time.Minute
+)
 
 // process is a long-running command of a machine. It ends with the test at the
 // latest.
@@ -168,8 +173,8 @@ func (p *process) awaitLine(prefix string) string {
 		if !p.running() && !find() {
 			p.t.Fatalf("%q ended with code %d before it said %q\n%s%s", p.cmd.Args[1:], p.cmd.ProcessState.ExitCode(), prefix, p.results(), p.talk())
 		}
-		if time.Since(begun) > stopLimit {
-			p.t.Fatalf("%q did not say %q within %s\n%s%s", p.cmd.Args[1:], prefix, stopLimit, p.results(), p.talk())
+		if time.Since(begun) > startLimit {
+			p.t.Fatalf("%q did not say %q within %s\n%s%s", p.cmd.Args[1:], prefix, startLimit, p.results(), p.talk())
 		}
 	}
 	return rest
@@ -186,7 +191,7 @@ func (m *machine) daemonBy(cmd *exec.Cmd) *process {
 	m.t.Helper()
 	cmd.Dir = m.work()
 	p := m.launch(cmd, "daemon")
-	await(m.t, stopLimit, "the daemon to start", func() bool {
+	await(m.t, startLimit, "the daemon to start", func() bool {
 		if !p.running() {
 			m.t.Fatalf("the daemon ended\n%s", p.talk())
 		}

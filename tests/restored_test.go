@@ -10,6 +10,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/teammem/teammemd/server/store/pgstore/pgtest"
 )
 
 // TestF24ServerRestored puts an old copy of the server's data in place, after
@@ -20,9 +22,17 @@ func TestF24ServerRestored(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"--accept-server", "--reupload"} {
 		for _, epoch := range []string{"", "a new epoch"} {
-			t.Run(strings.TrimSpace(how+" "+epoch), func(t *testing.T) { t.Parallel(); newRestoration(t, epoch).resume(how) })
+			t.Run(strings.TrimSpace(how+" "+epoch), func(t *testing.T) { t.Parallel(); newRestoration(t, newPair(t), copied(epoch)).resume(how) })
 		}
 	}
+}
+
+// TestPostgresRestored does so by the verbs on PostgreSQL, and the backup is made while the
+// server runs.
+func TestPostgresRestored(t *testing.T) {
+	t.Parallel()
+	server := newCompanionOn(t, "server", pgtest.Schema(t))
+	newRestoration(t, newPairOn(t, server), byVerbs).resume("--reupload")
 }
 
 // restoration is a server that was set back under two machines.
@@ -34,30 +44,51 @@ type restoration struct {
 	written   map[string][]string
 }
 
-func newRestoration(t *testing.T, epoch string) *restoration {
+// wayBack keeps the state of a server that runs, and returns what sets it back when
+// it was stopped.
+type wayBack func(r *restoration) (back func())
+
+// copied is the way of who copies files, and gives them an epoch.
+func copied(epoch string) wayBack {
+	return func(r *restoration) func() {
+		backup := filepath.Join(r.server.home, "backup")
+		r.server.stop()
+		copyTree(r.t, r.server.data, backup)
+		r.server.again()
+		return func() {
+			if err := os.RemoveAll(r.server.data); err != nil {
+				r.t.Fatal(err)
+			}
+			if err := os.Rename(backup, r.server.data); err != nil {
+				r.t.Fatal(err)
+			}
+			if epoch != "" {
+				setEpoch(r.t, filepath.Join(r.server.data, "teammemd.db"), epoch)
+			}
+		}
+	}
+}
+
+// byVerbs is the server's own way.
+func byVerbs(r *restoration) func() {
+	backup := filepath.Join(r.server.home, "backup")
+	r.server.ok("server", "backup", backup, "--data", r.server.data)
+	return func() { r.server.ok("server", "restore", backup, "--data", r.server.data) }
+}
+
+func newRestoration(t *testing.T, machines pair, keep wayBack) *restoration {
 	t.Helper()
-	r := &restoration{pair: newPair(t), t: t, old: make(tree), written: make(map[string][]string)}
+	r := &restoration{pair: machines, t: t, old: make(tree), written: make(map[string][]string)}
 	for i := range 10 {
 		key, text := fmt.Sprintf("note-%d.md", i), fmt.Sprintf("old %d\n", i)
 		r.old[key] = text
 		r.a.write(key, text)
 	}
 	r.meet(t)
-	backup := filepath.Join(r.server.home, "backup")
-	r.server.stop()
-	copyTree(t, r.server.data, backup)
-	r.server.again()
+	back := keep(r)
 	r.fiftyEdits()
 	r.server.stop()
-	if err := os.RemoveAll(r.server.data); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(backup, r.server.data); err != nil {
-		t.Fatal(err)
-	}
-	if epoch != "" {
-		setEpoch(t, filepath.Join(r.server.data, "teammemd.db"), epoch)
-	}
+	back()
 	return r
 }
 

@@ -228,7 +228,7 @@ func talk(t *testing.T, m *machine, all []planted) {
 	}
 	daemon := m.daemon("-v")
 	m.write("later/again.md", all[0].text)
-	await(t, 20*time.Second, "the daemon to hold the new file", func() bool {
+	await(t, time.Minute, "the daemon to hold the new file", func() bool {
 		_, held := m.status().heldFor("later/again.md")
 		return held
 	})

@@ -75,11 +75,11 @@ func TestF30ServerThatNeverAnswers(t *testing.T) {
 	m.daemon()
 	m.extra = nil
 	m.write("before.md", "before\n")
-	await(t, 30*time.Second, "the first file to be sent", func() bool { r := m.status(); return r.State == "in-sync" && r.Version > 0 })
+	await(t, time.Minute, "the first file to be sent", func() bool { r := m.status(); return r.State == "in-sync" && r.Version > 0 })
 	if system.heard("READY=1") != 1 {
 		t.Errorf("the service manager heard READY=1 %d times, want once", system.heard("READY=1"))
 	}
-	await(t, 30*time.Second, "the watchdog to be fed at the start", func() bool { return system.heard("WATCHDOG=1") > 0 })
+	await(t, time.Minute, "the watchdog to be fed at the start", func() bool { return system.heard("WATCHDOG=1") > 0 })
 
 	proxy.Hush(true)
 	asked := len(proxy.Requests())

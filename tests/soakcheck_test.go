@@ -179,8 +179,16 @@ func (h *hand) checkStatus() {
 // quiet watches for a while in which nothing changes.
 func (s *soak) quiet() {
 	s.t.Helper()
-	time.Sleep(300 * time.Millisecond) // for the last notices of the last writes
-	before := len(s.proxy.Requests())
+	before := -1
+	for range 20 { // the last notices of the last writes come first
+		now := len(s.proxy.Requests())
+		if now == before {
+			break
+		}
+		before = now
+		time.Sleep(300 * time.Millisecond)
+	}
+	before = len(s.proxy.Requests())
 	was := make(map[string]map[string]string)
 	look := func() {
 		for _, h := range s.hands {

@@ -124,7 +124,7 @@ func TestUpAndJoin(t *testing.T) {
 		if o := ben.runIn(dir, "sync"); o.code != 0 {
 			t.Errorf("the teammate's sync: exit code %d\n%s%s", o.code, o.stdout, o.stderr)
 		}
-		await(t, 20*time.Second, "the teammate's file to arrive", func() bool {
+		await(t, time.Minute, "the teammate's file to arrive", func() bool {
 			text, err := os.ReadFile(filepath.Join(ada.claudeTeam(api), "from-ben.md"))
 			return err == nil && string(text) == "hello\n"
 		})

@@ -67,7 +67,7 @@ func TestStatusWatch(t *testing.T) {
 	p := newPair(t)
 	p.a.write("note.md", "text\n")
 	p.a.daemon()
-	await(t, 20*time.Second, "the daemon to be in sync", func() bool { r := p.a.status(); return r.State == "in-sync" && r.Version > 0 })
+	await(t, time.Minute, "the daemon to be in sync", func() bool { r := p.a.status(); return r.State == "in-sync" && r.Version > 0 })
 	watch := p.a.start("status", "--watch")
 	watch.awaitLine("in sync")
 	p.a.write("large.md", sized(251_000))

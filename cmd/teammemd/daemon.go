@@ -174,7 +174,7 @@ func (d *daemon) run(ctx context.Context) error {
 	group.Go(func() error { return d.keepSignIns(gctx) })
 	err := d.Reload(gctx)
 	if err == nil {
-		err = d.allTaken()
+		err = d.outwait(gctx)
 	}
 	if err == nil {
 		close(d.ready)

@@ -74,18 +74,41 @@ func (d *daemon) Reload(ctx context.Context) error {
 	return nil
 }
 
-// retryEvery is the time between two tries of roots that could not be opened:
-// somebody else may have had them, or their state may have been mended.
-const retryEvery = 15 * time.Second
+const (
+	// retryEvery is the time between two tries of roots that could not be opened:
+	// somebody else may have had them, or their state may have been mended. It is
+	// less at first: a 'status' or a 'sync' of a machine without a daemon has a root
+	// for a moment only.
+	retryEvery = 15 * time.Second
+	retryFirst = 100 * time.Millisecond
+	// outwaitFor is how long a daemon that finds all of its roots taken waits for
+	// whoever has them. Another daemon keeps them for longer.
+	outwaitFor = 5 * time.Second
+)
 
 func (d *daemon) retryFaulty(ctx context.Context) error {
-	ticker := time.NewTicker(retryEvery)
-	defer ticker.Stop()
-	for {
+	for wait := retryFirst; ; wait = min(2*wait, retryEvery) {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-time.After(wait):
+			d.startFaulty(ctx)
+		}
+	}
+}
+
+// outwait tries roots again that are all taken, and returns why a daemon has
+// nothing to do here where they stay so.
+func (d *daemon) outwait(ctx context.Context) error {
+	for begun := time.Now(); ; {
+		err := d.allTaken()
+		if err == nil || time.Since(begun) > outwaitFor {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(retryFirst):
 			d.startFaulty(ctx)
 		}
 	}

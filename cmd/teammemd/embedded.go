@@ -22,6 +22,7 @@ import (
 	"github.com/teammem/teammemd/server/auth"
 	"github.com/teammem/teammemd/server/auth/access"
 	"github.com/teammem/teammemd/server/auth/upstream"
+	"github.com/teammem/teammemd/server/clients"
 	"github.com/teammem/teammemd/server/core"
 	"github.com/teammem/teammemd/server/store"
 )
@@ -36,6 +37,7 @@ type embedded struct {
 	auth     *auth.Auth
 	people   *people
 	access   *access.Access
+	clients  *clients.Tracker
 	policy   *access.PolicyFile              // nil for none
 	tokens   atomic.Pointer[upstream.Tokens] // of the forge, nil for none
 	front    *front
@@ -102,8 +104,12 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 	if err := e.newAccess(c, backend); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	e.clients = clients.New(clients.Options{
+		Devices: backend, Log: log,
+		Clean: func(ctx context.Context, by api.Actor) api.Actor { return e.core.CleanActor(ctx, by) },
+	})
 	o := core.Options{
-		Store: backend, Policies: backend, Rescans: backend, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
+		Store: backend, Policies: backend, Rescans: backend, Audits: backend, Devices: e.clients, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
 	}
 	if e.metrics != nil {
 		o.Meter = e.metrics
@@ -170,6 +176,7 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.auth.Run(gctx) })
 	group.Go(func() error { return e.access.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
+	group.Go(func() error { return e.clients.Run(gctx) })
 	group.Go(func() error { e.rescan(gctx); return nil })
 	group.Go(func() error { e.retain(gctx); return nil })
 	if e.feed != nil {
@@ -224,7 +231,7 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 		return nil, err
 	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Access: e.access, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Access: e.access, Clients: e.clients, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits.RatePerSecond), Burst: c.Limits.Burst, MaxStreams: c.Limits.Streams,
 		UploadRate: rateOf(c.Limits.UploadBytesPerSecond), UploadBurst: c.Limits.UploadBurstBytes, Log: e.log,
 	}

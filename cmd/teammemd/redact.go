@@ -23,27 +23,34 @@ import (
 func (a *app) redactCommand() *cobra.Command {
 	var r redacting
 	cmd := &cobra.Command{
-		Use:   "redact KEY@V | --value-from-stdin [--repo REPO]",
+		Use:   "redact KEY@V | --value-from-stdin [--repo REPO] | --report ID | --reports",
 		Short: "Take a text that leaked away from the server and from every machine",
 		Long: "Takes the content of one version away for good, or every content that holds the\n" +
 			"value on standard input: from history, from the database's files, and, with\n" +
 			"their next sync, from the state and the saved copies of every machine. Who wrote\n" +
 			"and when stays. It cannot be undone. Live texts get " + api.RedactedText + " in the value's\n" +
 			"place, or are retired with --retire.\n\n" +
+			"--report tells which machines may have had it, and which of them have cleaned up\n" +
+			"by now; --reports lists the redactions that were made.\n\n" +
 			"It is for maintainers. What leaked has to be changed where it is valid, too.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				r.what = args[0]
 			}
+			if r.report != 0 || r.reports || cmd.Flags().Changed("report") {
+				return a.redactReport(cmd.Context(), &r)
+			}
 			return a.redact(cmd.Context(), &r)
 		},
 	}
 	cmd.Flags().BoolVar(&r.fromStdin, "value-from-stdin", false, "the value that leaked is on standard input: never on the command line, where others see it")
-	cmd.Flags().StringVar(&r.repo, "repo", "", "with --value-from-stdin: the registered repo, if not that of the working directory")
+	cmd.Flags().StringVar(&r.repo, "repo", "", "with --value-from-stdin or a report: the registered repo, if not that of the working directory")
 	cmd.Flags().BoolVar(&r.retire, "retire", false, "retire live memories that hold it, instead of replacing the value in them")
 	cmd.Flags().BoolVar(&r.dryRun, "dry-run", false, "only say what would be taken away")
 	cmd.Flags().BoolVar(&r.yes, "yes", false, "redact without asking; asked is only at a terminal")
+	cmd.Flags().Uint64Var(&r.report, "report", 0, "which machines may have what the redaction `ID` took away, and which have cleaned up")
+	cmd.Flags().BoolVar(&r.reports, "reports", false, "list the redactions that were made")
 	return cmd
 }
 
@@ -55,6 +62,8 @@ type redacting struct {
 	retire    bool
 	dryRun    bool
 	yes       bool
+	report    uint64 // a redaction's id
+	reports   bool
 
 	root    config.Root
 	key     api.Key
@@ -219,6 +228,12 @@ func (a *app) printRedacted(repo api.Repo, answer api.RedactAnswer) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(answer.Live)) {
 		a.printf("live      %s  %s\n", key, answer.Live[key])
+	}
+	for _, report := range answer.Reports {
+		if err := a.printRedaction(report); err != nil {
+			return err
+		}
+		a.printf("later     teammemd redact --report %d --repo %s\n", report.ID, repo)
 	}
 	if !answer.DryRun {
 		a.printf("machines  each takes it out of its state and saved copies with its next sync\n")

@@ -8,6 +8,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/internal/control"
+	"github.com/teammem/teammemd/scanner"
 	teamsync "github.com/teammem/teammemd/sync"
 )
 
@@ -101,6 +102,9 @@ func fixFor(h teamsync.Held) string {
 	case api.HeldUnreadable:
 		if h.Placing {
 			return "let your user replace the file: write to it, to the team directory and to all below"
+		}
+		if h.Detail == scanner.TooSlow || h.Detail == scanner.Failed {
+			return "split the file, or change its text: it can then be scanned"
 		}
 		return "let your user read the file"
 	case api.HeldPrivateType:

@@ -97,6 +97,9 @@ func (m machine) assemble(ctx context.Context, root config.Root, state *statedir
 	if err := tree.Recover(ctx); err != nil {
 		return nil, errors.Join(err, tree.Close())
 	}
+	if _, err := state.Device(); err != nil { // it syncs without: the server cannot tell who has cleaned up then
+		o.log.WarnContext(ctx, "no id for this checkout", "error", oneLine(err.Error()))
+	}
 	server, err := m.dial(root)
 	if err != nil {
 		return nil, errors.Join(err, tree.Close())
@@ -126,7 +129,7 @@ func (r *openRoot) close() error { return errors.Join(r.tree.Close(), r.state.Cl
 func (m machine) dial(root config.Root) (*remote.Client, error) {
 	return remote.New(remote.Options{
 		URL: root.Server, Repo: root.Repo, UserAgent: "teammemd/" + versionText(),
-		Token: tokens{m, root}, Actor: m.actor(),
+		Token: tokens{m, root}, Actor: m.actor(), Device: statedir.DeviceAt(m.paths.RootState(root.ID)),
 	})
 }
 

@@ -13,12 +13,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/teammem/teammemd/server/store/pgstore/pgtest"
 )
 
 // TestScripts runs testdata/script. Besides testscript's own commands there are
 //
 //	exits CODE PROGRAM ARG...   run it and expect the exit code
 //	lines NAME COUNT            expect so many lines in stdout, stderr or a file
+//	database                    let the server be one on PostgreSQL, in a new schema
 //	serve ARG...                start a server on a free port; sets $URL and $ADDR
 //	get STATUS PATH [FILE]      ask the server, with the token on FILE's last line
 //	put STATUS PATH FILE BODY   send the file BODY
@@ -52,15 +55,16 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: withClientCommands(map[string]scriptCommand{
-			"exits":   scriptExits,
-			"lines":   scriptLines,
-			"serve":   scriptServe,
-			"get":     scriptGet,
-			"put":     scriptPut,
-			"becomes": scriptBecomes,
-			"hangup":  scriptHangup,
-			"stop":    scriptStop,
-			"spoil":   scriptSpoil,
+			"exits":    scriptExits,
+			"lines":    scriptLines,
+			"database": scriptDatabase,
+			"serve":    scriptServe,
+			"get":      scriptGet,
+			"put":      scriptPut,
+			"becomes":  scriptBecomes,
+			"hangup":   scriptHangup,
+			"stop":     scriptStop,
+			"spoil":    scriptSpoil,
 		}),
 	})
 }
@@ -127,6 +131,18 @@ func scriptSpoil(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(after), 0o600))
 }
 
+// databaseVariable names the database for the server and its verbs.
+const databaseVariable = "TEAMMEMD_SERVER_DATABASE_URL"
+
+func scriptDatabase(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 0, "database")
+	s, ok := ts.Value(serverValue{}).(*scriptServer)
+	if !ok {
+		ts.Fatalf("no server was set up")
+	}
+	ts.Setenv(databaseVariable, pgtest.Schema(s.t))
+}
+
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 0, "serve ARG...")
 	if runtime.GOOS == "windows" {
@@ -140,6 +156,9 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 		if strings.HasPrefix(args[i], "@") {
 			args[i] = ts.MkAbs(args[i][1:])
 		}
+	}
+	if dsn := ts.Getenv(databaseVariable); dsn != "" {
+		args = append(args, withEnvironment, databaseVariable+"="+dsn)
 	}
 	s.process = startServer(s.t, args...)
 	ts.Setenv("URL", s.process.url)

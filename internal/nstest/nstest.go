@@ -41,6 +41,25 @@ func Attributes() *syscall.SysProcAttr {
 // this is that second run. The first one takes over its outcome.
 func Inside(t *testing.T) bool {
 	t.Helper()
+	return inNamespace(t, Attributes())
+}
+
+// InsideWith is [Inside] where processes can also run as another user and group.
+// Only root may say that there is one: as anybody else the test says SKIP.
+func InsideWith(t *testing.T, uid, gid int) bool {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("SKIP: only root can bring another user into a namespace")
+	}
+	as := Attributes()
+	as.GidMappingsEnableSetgroups = true
+	as.UidMappings = append(as.UidMappings, syscall.SysProcIDMap{ContainerID: uid, HostID: uid, Size: 1})
+	as.GidMappings = append(as.GidMappings, syscall.SysProcIDMap{ContainerID: gid, HostID: gid, Size: 1})
+	return inNamespace(t, as)
+}
+
+func inNamespace(t *testing.T, as *syscall.SysProcAttr) bool {
+	t.Helper()
 	if os.Getenv(inside) == t.Name() {
 		return true
 	}
@@ -51,7 +70,7 @@ func Inside(t *testing.T) bool {
 	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
 	cmd := exec.CommandContext(t.Context(), self, "-test.run="+pattern, "-test.v", "-test.timeout=2m")
 	cmd.Env = append(os.Environ(), inside+"="+t.Name(), "GORACE=atexit_sleep_ms=0")
-	cmd.SysProcAttr = Attributes()
+	cmd.SysProcAttr = as
 	out, err := cmd.CombinedOutput()
 	_, ran := errors.AsType[*exec.ExitError](err)
 	switch {

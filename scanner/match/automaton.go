@@ -103,12 +103,13 @@ func (a *automaton) link() {
 
 // run calls do for every keyword that ends in text[from:to], with its id and
 // where it begins, until do returns false. It reports whether it came to the
-// end.
-func (a *automaton) run(text string, from, to int, do func(keyword int32, start int) bool) bool {
+// end. Of a keyword that begins before from it finds those that begin at least at
+// begin.
+func (a *automaton) run(text string, begin, from, to int, do func(keyword int32, start int) bool) bool {
 	at := uint32(0)
-	for i := from; i < to; i++ {
+	for i := begin; i < to; i++ {
 		at = a.next[at+uint32(a.class[text[i]])]
-		if at == 0 {
+		if at == 0 || i < from {
 			continue
 		}
 		for _, id := range a.found[at/a.classes] {

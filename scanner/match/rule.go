@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/teammem/teammemd/scanner/pattern"
 	"github.com/teammem/teammemd/scanner/rules"
@@ -55,6 +56,38 @@ type rule struct {
 	headLen int
 	words   []rules.Word // what a word of a match must be, see [rules.Filter.Needs]
 	useless map[string]bool
+
+	runs   atomic.Int32 // of the expression, as long as there is no sieve
+	sieve  atomic.Pointer[pattern.Sieve]
+	sieved sync.Once
+}
+
+// oftenRun is how often an anchored expression runs before its sieve is made:
+// most expressions of a process run seldom.
+const oftenRun = 64
+
+// passes reports whether a match can begin text.
+func (r *rule) passes(text string) bool {
+	sieve := r.sieve.Load()
+	if sieve == nil {
+		if r.runs.Add(1) > oftenRun {
+			r.sieved.Do(r.makeSieve)
+		}
+		return true
+	}
+	return sieve.Passes(text)
+}
+
+// makeSieve makes the sieve of the pattern. Without one the expression runs at
+// every place.
+func (r *rule) makeSieve() {
+	parsed, err := pattern.Parse(r.Pattern)
+	if err != nil {
+		return
+	}
+	if sieve, err := parsed.Sieve(); err == nil {
+		r.sieve.Store(sieve)
+	}
 }
 
 // ready reads the pattern once.

@@ -92,30 +92,29 @@ func (s *search) pass() bool {
 	if s.Within == nil {
 		return s.read(0, len(s.Text))
 	}
-	read := 0
-	for from := 0; ; {
-		start, end, ok := s.Within.NextTouched(from)
+	from, to := 0, 0 // what is to be read next
+	for at := 0; at < len(s.Text); {
+		start, end, ok := s.Within.NextTouched(at)
 		if !ok {
-			return true
+			break
 		}
-		if !s.read(max(read, start-around), min(len(s.Text), end+around)) {
-			return false
+		if start-around > to {
+			if !s.read(from, to) {
+				return false
+			}
+			from = start - around
 		}
-		read = min(len(s.Text), end+around)
-		from = max(end, from+1)
-		if from >= len(s.Text) {
-			return true
-		}
+		to, at = min(len(s.Text), end+around), max(end, at+1)
 	}
+	return s.read(from, to)
 }
 
-// read reads text[from:to] in portions. A keyword over a seam is read twice
-// rather than not at all.
+// read reads text[from:to] in portions, each keyword in the one in which it ends.
 func (s *search) read(from, to int) bool {
 	const longest = 64
 	for from < to {
 		end := min(to, from+stretch)
-		if !s.m.keywords.run(s.Text, max(0, from-longest), end, s.meet) || s.halt() {
+		if !s.m.keywords.run(s.Text, max(0, from-longest), from, end, s.meet) || s.halt() {
 			return false
 		}
 		from = end
@@ -166,7 +165,10 @@ func (s *search) anchor(i int, r *rule, at int) {
 			return
 		}
 	}
-	if !s.worded(r, at, at+len(part)) || r.run != nil && !r.run.In(part) {
+	if s.Within != nil && !s.Within.Touched(max(0, at-1), min(len(s.Text), at+len(part)+1)) {
+		return
+	}
+	if !s.worded(r, at, at+len(part)) || r.run != nil && !r.run.In(part) || !r.passes(part) {
 		return
 	}
 	if r.head != nil && !r.head.MatchString(part[:min(len(part), r.headLen)]) {

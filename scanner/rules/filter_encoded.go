@@ -6,7 +6,7 @@ import (
 )
 
 // BasicPair keeps base64 of user:password when the password is one.
-var BasicPair = Filter{Name: "basic-pair-1", Keep: func(m Match) bool { return basicPair(m.Secret()) }}
+var BasicPair = Filter{Name: "basic-pair-2", Keep: func(m Match) bool { return basicPair(m.Secret()) }}
 
 func basicPair(value string) bool {
 	if published(value) {

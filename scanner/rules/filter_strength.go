@@ -7,7 +7,7 @@ import (
 // Random keeps a value that a machine drew: long, of several kinds of
 // characters in no order, and neither a word, a path, a name in code nor a
 // placeholder.
-var Random = Filter{Name: "random-1", Keep: func(m Match) bool { return isRandom(m.Secret()) }}
+var Random = Filter{Name: "random-2", Keep: func(m Match) bool { return isRandom(m.Secret()) }}
 
 // Strong keeps a password that a person would have to be told: no stand-in, no
 // word, no name in code.
@@ -132,7 +132,23 @@ func (m makeup) mixed(length int) bool {
 }
 
 func isRandom(value string) bool {
-	return disordered(value) && !isUUID(value) && !placeholder(value) && !named(value)
+	return disordered(value) && !isUUID(value) && !placeholder(value) && !named(value) && !mashed(value)
+}
+
+// mashed reports whether value is what fingers type when they are to look like a
+// machine: no capitals, and a stretch of five that comes again. A value that was
+// drawn of small letters and digits has that once in 100,000 times.
+func mashed(value string) bool {
+	const again, longest = 5, 40
+	if len(value) > longest || !strings.ContainsAny(value, "ghijklmnopqrstuvwxyz") || strings.ToLower(value) != value {
+		return false
+	}
+	for i := 0; i+2*again <= len(value); i++ {
+		if strings.Contains(value[i+again:], value[i:i+again]) {
+			return true
+		}
+	}
+	return false
 }
 
 // disordered reports whether the characters of value have the order that a machine
@@ -243,7 +259,7 @@ var WeakPassword = Filter{Name: "weak-password-2", Keep: func(m Match) bool {
 }}
 
 // RandomOrUUID keeps a value that a machine drew, in any form.
-var RandomOrUUID = Filter{Name: "random-or-uuid-1", Keep: func(m Match) bool { return isRandom(m.Secret()) || drawnUUID(m.Secret()) }}
+var RandomOrUUID = Filter{Name: "random-or-uuid-2", Keep: func(m Match) bool { return isRandom(m.Secret()) || drawnUUID(m.Secret()) }}
 
 // StrongOrUUID keeps a strong password, or a token that is a UUID.
 var StrongOrUUID = Filter{Name: "strong-or-uuid-1", Keep: func(m Match) bool { return strong(m.Secret()) || drawnUUID(m.Secret()) }}

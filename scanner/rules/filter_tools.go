@@ -6,7 +6,7 @@ import (
 )
 
 // MachineDrawn keeps a value that a machine drew, in any form, hex as well.
-var MachineDrawn = Filter{Name: "machine-drawn-1", Keep: func(m Match) bool {
+var MachineDrawn = Filter{Name: "machine-drawn-2", Keep: func(m Match) bool {
 	value := m.Secret()
 	if isRandom(value) || drawnUUID(value) {
 		return true
@@ -16,7 +16,7 @@ var MachineDrawn = Filter{Name: "machine-drawn-1", Keep: func(m Match) bool {
 }}
 
 // Random12 is Random for a value of twelve characters or more.
-var Random12 = Filter{Name: "random-12-1", Keep: func(m Match) bool {
+var Random12 = Filter{Name: "random-12-2", Keep: func(m Match) bool {
 	value := m.Secret()
 	if len(value) >= shortest {
 		return isRandom(value)

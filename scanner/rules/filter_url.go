@@ -88,9 +88,9 @@ var NotEmulator = Filter{Name: "not-emulator-1", Keep: func(m Match) bool {
 
 // NotBadge keeps a parameter of anything but an image, an embedded page or an
 // invitation to a meeting, whose addresses are made to be shown.
-var NotBadge = Filter{Name: "not-badge-2", Keep: func(m Match) bool {
+var NotBadge = Filter{Name: "not-badge-3", Keep: func(m Match) bool {
 	before := m.Text[max(0, m.Start-200):m.Start]
-	address := before[strings.LastIndexAny(before, " \t\n\"'`(<>")+1:]
+	address, _, _ := strings.Cut(before[strings.LastIndexAny(before, " \t\n\"'`(<>")+1:], "?")
 	return !strings.HasSuffix(address, ".svg") && !strings.Contains(address, "/embed/") && !strings.Contains(address, "zoom.us/j/")
 }}
 

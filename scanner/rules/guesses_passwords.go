@@ -14,7 +14,7 @@ var passwordWords = []string{
 	"wachtwoord", "lösenord", "adgangskode", "passord", "salasana", "hasło", "haslo", "heslo", "jelszó", "parolă", "parola", "parolası", "şifre", "şifresi", "пароль", "κωδικός", "סיסמה", "סיסמא", "كلمة المرور",
 	"كلمة السر", "पासवर्ड", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호", "รหัสผ่าน", "mật khẩu", "kata sandi",
 	"lozinka", "лозинка", "парола", "geslo", "رمز عبور", "parool", "slaptažodis", "parole", "contrasenya", "lykilorð", "fjalëkalimi", "salasõna",
-	"pass phrase", "jelszav", "hasła", "hasłem", "hesla", "heslem", "пароля", "паролем", "lösenordet", "adgangskoden", "passordet", "salasanan",
+	"pass phrase", "jelszav", "hasła", "hasłem", "haslem", "hesla", "heslem", "пароля", "паролем", "lösenordet", "adgangskoden", "passordet", "salasanan",
 	"psk", "pre-shared key", "preshared key", "wpa key", "wpa2 key", "wpa3 key", "wifi key", "wi-fi key", "wlan key", "wlan-schlüssel", "wifi-schlüssel", "clé wifi", "clé wi-fi", "clé du wifi", "clave wifi", "clave del wifi", "chave wifi", "chiave wifi", "wifi-sleutel",
 }
 

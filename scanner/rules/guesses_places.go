@@ -103,6 +103,15 @@ var placeGuesses = []Rule{
 		Misses:   each(plain("WPA3: supported-since-2019"), plain("wifi key: see 1Password")),
 	},
 	{
+		ID: "tm-described-wireless-key", Tier: Block3, Title: "Strong key of a wireless network",
+		Reason:   "The key of a wireless network lets every receiver into it.",
+		Keywords: []string{"wifi", "wi-fi", "wlan", "ssid"},
+		Pattern:  `(?i:wi-?fi|wlan|ssid)\b[^\n]{0,60}?[\s,:(](?i:the key is|key is|key:|key) ?` + marks + passwordValue,
+		Filters:  []Filter{DescribedStrong, OneSentence, NotSetting, NotDigest},
+		Hits:     each(with("the guest wifi is acme-guest, the key is ", ", it changes"), with("WLAN (ssid acme): key `", "`"), with("Wi-Fi: acme-guest, key ", "")),
+		Misses:   each(plain("the wifi is open, the key is in-the-Vault_12x"), plain("wifi key fob Model-X200b")),
+	},
+	{
 		ID: "tm-password-before-label", Tier: Block3, Title: "Strong password before its label",
 		Reason:   "A password opens the account that it is for.",
 		Keywords: []string{" is the pass", " is the pw", " as the pass", " as pass", " as the root pass", " is the root pass", " is the admin pass", " is our pass", " as its pass", " as her pass", " as his pass", " as their pass", " as your pass"},

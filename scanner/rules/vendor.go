@@ -29,7 +29,7 @@ func anywhere(r Rule, parts ...part) Rule {
 // value is the shape of the secret, and parts make the shortest one.
 func labelled(r Rule, label, names, value string, parts ...part) Rule {
 	r.Pattern = `(?i:` + names + `)[\w .-]{0,24}?(?i:key|token|secret|pat|pass|auth|cred)[\w.-]{0,12}?` +
-		`(?:[\s"'` + "`" + `*_()\[\]{}:=|,>-]|is|to|was|set){1,10}(` + value + `)` + Terminator(`\w-`)
+		`(?:[\s"'` + "`" + `*_()\[\]{}:=|,>→-]|is|to|was|set){1,10}(` + value + `)` + Terminator(`\w-`)
 	r.Group = 1
 	return vendor(r, label, parts)
 }
@@ -63,6 +63,16 @@ func vendor(r Rule, label string, parts []part) Rule {
 			before + sample(s, parts, counted),
 		}
 	}
+	return r
+}
+
+// drawnFront returns r, of whose secret only the first length bytes are drawn: what
+// follows may well be the same character over and over.
+func drawnFront(length int, r Rule) Rule {
+	r.Filters[0] = Filter{Name: "vendor-drawn-front-1", Keep: func(m Match) bool {
+		m.SecretEnd = min(m.SecretEnd, m.SecretStart+length)
+		return notPlaceholder.Keep(m)
+	}}
 	return r
 }
 

@@ -60,12 +60,12 @@ var vendorsCloud = []Rule{
 		Entropy:  4,
 		Filters:  []Filter{NotEmulator},
 	}, oneOf{"Ac" + "countKey=", "ac" + "count_key: "}, base64(86), text("="), text("=")),
-	token(Rule{
+	drawnFront(52, token(Rule{
 		ID: "tm-azure-devops-pat", Title: "Azure DevOps access token",
 		Reason:   "An Azure DevOps token that reads or changes repositories and pipelines.",
 		Keywords: []string{"azdo"},
 		Pattern:  `[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}`,
-	}, alnum(76), text("AZ"+"DO"), alnum(4)),
+	}, alnum(55), text("99AL"+"ACAAAA"+"AAAAAAA"+"AAAS"), text("AZ"+"DO"), alnum(4))),
 	labelled(Rule{
 		ID: "tm-azure-devops-pat-first", Title: "Azure DevOps access token, first form",
 		Reason:   "An Azure DevOps token that reads or changes repositories and pipelines.",
@@ -227,6 +227,11 @@ var vendorsCloud = []Rule{
 		Keywords: []string{"nfp_", "nfc_", "nfo_", "nfu_", "nfb_"},
 		Pattern:  `nf[pcoub]_[A-Za-z0-9]{36,40}`,
 	}, oneOf{"nf" + "p_", "nf" + "c_", "nf" + "o_"}, alnum(36)),
+	labelled(Rule{
+		ID: "tm-particle-access-token", Title: "Particle access token",
+		Reason:   "A Particle token that reads and changes devices.",
+		Keywords: []string{"particle"},
+	}, "PARTICLE_ACCESS_TOKEN", `particle`, `[0-9a-f]{40}`, hex(40)),
 	labelled(Rule{
 		ID: "tm-railway-token", Title: "Railway token",
 		Reason:   "A Railway token that changes projects and reads their secrets.",

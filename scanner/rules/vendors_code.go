@@ -153,6 +153,12 @@ var vendorsCode = []Rule{
 		Keywords: []string{"hex_api", "hex api", "hex-api", "hexpm"},
 	}, "HEX_API_KEY", `hex_api|hex api|hex-api|hexpm`, `[0-9a-f]{32}`, hex(32)),
 	labelled(Rule{
+		ID: "tm-itch-api-key", Title: "itch.io API key",
+		Reason:   "An itch.io key that publishes builds of games.",
+		Keywords: []string{"itch.io", "itchio", "butler"},
+		Entropy:  3.5,
+	}, "BUTLER_API_KEY", `itch\.?io|butler`, `[A-Za-z0-9]{32}|[A-Za-z0-9]{40}`, blend(40)),
+	labelled(Rule{
 		ID: "tm-jenkins-api-token", Title: "Jenkins API token",
 		Reason:   "A Jenkins token that starts and changes builds in its owner's name.",
 		Keywords: []string{"jenkins"},

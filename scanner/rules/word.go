@@ -18,9 +18,14 @@ func (w Word) Is(word string) bool {
 // begin: its front, and behind markup and what is not ASCII.
 func anyPart(word string, ask func(string) bool) bool {
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '`' || r == '|' || r >= 0x80 }) {
-		bare := strings.TrimLeft(part, "*_(")
-		if len(part)-len(bare) > mostMarks || ask(bare) {
+		marks := len(part) - len(strings.TrimLeft(part, "*_("))
+		if marks > mostMarks {
 			return true
+		}
+		for i := range marks + 1 { // a mark may as well be the first character of a value
+			if ask(part[i:]) {
+				return true
+			}
 		}
 	}
 	return false

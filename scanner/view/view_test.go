@@ -109,6 +109,20 @@ var distortions = []struct{ name, text string }{
 	{"bold and hyphen", "**H**\u200b**T**"},
 }
 
+// TestQuotesEndWords wants nothing joined to what a quote ends.
+func TestQuotesEndWords(t *testing.T) {
+	t.Parallel()
+	head, tail := planted(1)
+	for written, joined := range map[string]bool{
+		"a = H\nT\n": true, "a = \"H\"\nT = 1\n": false, "a: 'H',\nT: 'b'\n": false, "'H'\n'T'\n": true, "\"H\nT\"\n": true,
+	} {
+		raw := strings.NewReplacer("H", head, "T", tail).Replace(written)
+		if got := len(spans(view.Variants(view.Of(raw)), head+tail)) > 0; got != joined {
+			t.Errorf("%q is joined: %t, want %t", written, got, joined)
+		}
+	}
+}
+
 func TestVariantsFindWhatIsDistorted(t *testing.T) {
 	t.Parallel()
 	head, tail := planted(1)

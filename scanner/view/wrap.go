@@ -19,7 +19,7 @@ func unwrap(e *edit, hyphenated bool) {
 		i += at + 1
 		left := lineEnd(e.src, i-1)
 		right := margin(e.src, i)
-		if left == 0 || right == len(e.src) || !is(e.src[left-1], token) || !is(e.src[right], token) {
+		if left == 0 || right == len(e.src) || !is(e.src[left-1], token) || !is(e.src[right], token) || closes(e.src[left:i], e.src[i:right]) {
 			continue
 		}
 		start := runBefore(e.src, left, longest, token)
@@ -48,6 +48,13 @@ func oneWord(left, right string, goesOn bool) bool {
 	}
 	inside := changesOfKind(left) + changesOfKind(right)
 	return inside >= 3 || goesOn && inside > 0
+}
+
+// closes reports whether a quote ends what stands before the line break, and none
+// opens anew after it: then what follows belongs to something else.
+func closes(before, after string) bool {
+	const quotes = "\"'"
+	return strings.ContainsAny(before, quotes) && !strings.ContainsAny(after, quotes)
 }
 
 // border returns the length of the line of a drawn table at the begin of s, or

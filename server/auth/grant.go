@@ -27,11 +27,16 @@ type Grant struct {
 	hash    [32]byte
 	pattern Pattern
 	role    api.Role
-	account store.User // as the token was read; zero without User
+	account *store.User // as the token was read; nil where nobody is known. Not to be changed
 }
 
 // Account is the person who signed in, the zero value for a service token.
-func (g Grant) Account() store.User { return g.account }
+func (g Grant) Account() store.User {
+	if g.account == nil {
+		return store.User{}
+	}
+	return *g.account
+}
 
 // Role returns what the grant allows in repo by itself, [api.NoRole] where it
 // does not reach: for a person what join codes gave them. What else they may is
@@ -41,11 +46,12 @@ func (g Grant) Role(repo api.Repo) api.Role {
 	if g.User == "" {
 		return bound
 	}
-	i := slices.IndexFunc(g.account.Member, func(m store.Membership) bool { return m.Repo == repo })
+	member := g.Account().Member
+	i := slices.IndexFunc(member, func(m store.Membership) bool { return m.Repo == repo })
 	if i < 0 {
 		return api.NoRole
 	}
-	return min(bound, g.account.Member[i].Role)
+	return min(bound, member[i].Role)
 }
 
 // Bound returns the most that the grant can allow in repo, whoever bears it.
@@ -66,7 +72,8 @@ func (g Grant) IsAdmin() bool { return g.User == "" && g.pattern.all && g.role =
 func (g Grant) WhoAmI() api.WhoAmI {
 	me := api.WhoAmI{Name: g.Name, Repos: g.pattern.String(), Role: g.role, ExpiresAt: g.ExpiresAt}
 	if g.User != "" {
-		me.User, me.Login, me.Issuer = g.User, g.account.Login, g.account.Issuer
+		account := g.Account()
+		me.User, me.Login, me.Issuer = g.User, account.Login, account.Issuer
 		me.Role = api.NoRole // it differs from repo to repo
 	}
 	return me
@@ -100,13 +107,14 @@ func (a *Auth) grantFor(ctx context.Context, t store.Token) (Grant, error) {
 	if a.accounts == nil {
 		return g, nil // nobody can be found out, so they have no membership
 	}
-	g.account, err = a.accounts.User(ctx, t.User)
+	account, err := a.accounts.User(ctx, t.User)
 	switch {
 	case errors.Is(err, store.ErrNoUser):
 		return Grant{}, signedOut()
 	case err != nil:
 		return Grant{}, unavailable(err)
 	}
+	g.account = &account
 	return g, nil
 }
 

@@ -77,7 +77,12 @@ func (p Pattern) Match(repo api.Repo) bool {
 	if !strings.Contains(p.s, "*") {
 		return false
 	}
-	return matchSegments(p.segments, strings.Split(repo.String(), "/"))
+	var room [8]string // more segments than names have: no list on the heap
+	name := room[:0]
+	for segment := range strings.SplitSeq(repo.String(), "/") {
+		name = append(name, segment)
+	}
+	return matchSegments(p.segments, name)
 }
 
 // matchSegments is the linear wildcard match: only the last "**" seen ever needs

@@ -34,6 +34,10 @@ type Options struct {
 	// found; nil for none.
 	Policies store.Policies
 	Rescans  store.Rescans
+	// Audits has the chains that tell of redactions, and Devices says who syncs with a
+	// repo; nil for neither.
+	Audits  store.Audits
+	Devices Devices
 	// Scrub rewrites what the store's files still hold of contents that are gone; nil
 	// where the store cannot. See [store.Keeper].
 	Scrub func(ctx context.Context) error
@@ -137,6 +141,10 @@ func MayWrite(role api.Role) error {
 func storeError(doing string, err error) error {
 	if errors.Is(err, store.ErrNoRepo) {
 		return NotFound()
+	}
+	if errors.Is(err, store.ErrFull) {
+		said := api.Errorf(api.ErrUnavailable, "the disk of its database is full; nothing was written, try again when its operator made room")
+		return fmt.Errorf("%w: %s: %w", said, doing, err)
 	}
 	return fmt.Errorf("%w: %s: %w", api.ErrUnavailable, doing, err)
 }

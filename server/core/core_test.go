@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/core"
+	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/sqlitestore/sqlitetest"
 )
 
@@ -286,5 +288,27 @@ func TestRestoreIsScanned(t *testing.T) {
 	}
 	if _, err := c.Restore(t.Context(), core.Push{Repo: repo, Role: api.Maintainer}, k, 1); !errors.Is(err, api.ErrSecretFound) {
 		t.Errorf("restoring what the rules now refuse = %v, want secret found", err)
+	}
+}
+
+// fullStore is a store whose disk has no room for a write.
+type fullStore struct{ store.Store }
+
+func (fullStore) Update(_ context.Context, repo api.Repo, _ func(store.Tx) (store.Change, error)) (*store.Head, error) {
+	return nil, fmt.Errorf("writing to %q: %w: no space left in file 7", repo, store.ErrFull)
+}
+
+// TestFullDisk: a writer hears one line that says why, and nothing of the inside.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	c := newCore(t, core.Options{Store: fullStore{sqlitetest.Serve(t, t.TempDir())}})
+	_, err := c.Push(t.Context(), core.Push{Repo: repoOf(t, "a/b"), Role: api.Writer, Request: api.PushRequest{Entries: entries{"a.md": "text"}}})
+	status, body := api.Wire(err)
+	const want = "server unavailable: the disk of its database is full; nothing was written, try again when its operator made room"
+	if status != http.StatusServiceUnavailable || body.Error.Message != want {
+		t.Errorf("%d %q, want 503 %q", status, body.Error.Message, want)
+	}
+	if !errors.Is(err, store.ErrFull) {
+		t.Errorf("what is logged is %v", err)
 	}
 }

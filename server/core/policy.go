@@ -138,7 +138,7 @@ func (c *Core) AllowRule(ctx context.Context, role api.Role, actor api.Actor, r 
 	now := c.o.Now().UTC().Truncate(time.Millisecond)
 	e := api.PolicyEntry{
 		ID: strings.ToLower(rand.Text()[:10]), Rule: r.Rule, Keys: r.Keys, At: now,
-		Reason: c.CleanText(ctx, api.CleanText(r.Reason, api.MaxActorBytes)), Actor: c.cleanActor(ctx, actor),
+		Reason: c.CleanText(ctx, api.CleanText(r.Reason, api.MaxActorBytes)), Actor: c.CleanActor(ctx, actor),
 	}
 	if !r.ExpiresAt.IsZero() {
 		e.ExpiresAt = r.ExpiresAt.UTC().Truncate(time.Millisecond)
@@ -176,7 +176,7 @@ func (c *Core) EndAllow(ctx context.Context, repo api.Repo, role api.Role, actor
 		return api.Errorf(api.ErrNotFound, "the scan policy has no such entry")
 	}
 	now := c.o.Now().UTC().Truncate(time.Millisecond)
-	err = c.o.Policies.EndPolicyEntry(ctx, repo, id, now, c.cleanActor(ctx, actor))
+	err = c.o.Policies.EndPolicyEntry(ctx, repo, id, now, c.CleanActor(ctx, actor))
 	if errors.Is(err, store.ErrNoEntry) {
 		return api.Errorf(api.ErrNotFound, "the scan policy has no such entry")
 	}

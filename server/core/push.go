@@ -52,7 +52,7 @@ func (c *Core) Push(ctx context.Context, push Push) (Pushed, error) {
 		return Pushed{}, err
 	}
 	change := store.Change{
-		Actor: c.cleanActor(ctx, push.Actor),
+		Actor: c.CleanActor(ctx, push.Actor),
 		At:    c.o.Now().UTC().Truncate(time.Millisecond),
 		Rules: c.o.Rules(),
 	}

@@ -31,7 +31,7 @@ func (c *Core) Redact(ctx context.Context, role api.Role, by api.Actor, r api.Re
 	if err := checkRedact(r); err != nil {
 		return api.RedactAnswer{}, err
 	}
-	d := redaction{core: c, request: r, by: c.cleanActor(ctx, by), answer: api.RedactAnswer{
+	d := redaction{core: c, request: r, by: c.CleanActor(ctx, by), answer: api.RedactAnswer{
 		Repo: r.Repo, Versions: []api.VersionInfo{}, DryRun: r.DryRun,
 	}}
 	for range redactTries {
@@ -45,6 +45,7 @@ func (c *Core) Redact(ctx context.Context, role api.Role, by api.Actor, r api.Re
 	}
 	if !r.DryRun {
 		d.scrub(ctx)
+		d.where(ctx)
 	}
 	return d.answer, nil
 }
@@ -70,6 +71,8 @@ type redaction struct {
 	request api.RedactRequest
 	by      api.Actor
 	answer  api.RedactAnswer
+	held    []uint64 // the versions of the round that have what goes
+	made    []uint64 // the versions that the rounds made
 }
 
 // round finds what is to go and takes it away. It reports whether there was
@@ -89,6 +92,7 @@ func (d *redaction) round(ctx context.Context) (found bool, err error) {
 	if err != nil || len(clean) == 0 {
 		return false, err
 	}
+	d.held = heldBy(rows, clean)
 	change, live, err := d.change(head, clean)
 	if err != nil {
 		return false, err
@@ -107,6 +111,7 @@ func (d *redaction) round(ctx context.Context) (found bool, err error) {
 		return false, storeError("redacting", err)
 	}
 	d.answer.Version = after.Version
+	d.made = append(d.made, after.Version)
 	maps.Copy(d.answer.Live, live)
 	c.views.get(after) // what is kept of the state before must not stay
 	c.hub.Bump(repo, after.Version)
@@ -200,7 +205,7 @@ func (d *redaction) change(head *store.Head, clean map[api.Checksum]string) (sto
 	if d.request.Value != "" {
 		how = "value"
 	}
-	detail, err := json.Marshal(map[string]any{"contents": len(clean), "by": how, "live": len(live)})
+	detail, err := json.Marshal(redactedDetail{Contents: len(clean), By: how, Live: len(live), Held: d.held})
 	if err != nil {
 		return store.Change{}, nil, fmt.Errorf("%w: encoding what is redacted: %w", api.ErrInternal, err)
 	}
@@ -222,6 +227,19 @@ func (d *redaction) report(rows []store.Version, clean map[api.Checksum]string, 
 		d.answer.Live = make(map[string]string)
 	}
 	maps.Copy(d.answer.Live, live)
+}
+
+// where tells which devices may have what was taken away. The redaction is done:
+// that this cannot be read now is no failure of it.
+func (d *redaction) where(ctx context.Context) {
+	if len(d.made) == 0 {
+		return
+	}
+	reports, err := d.core.reports(ctx, d.request.Repo, func(version uint64) bool { return slices.Contains(d.made, version) })
+	if err != nil {
+		d.core.o.Log.WarnContext(ctx, "no report of a redaction", "error", err)
+	}
+	d.answer.Reports = reports
 }
 
 // scrub cleans the files of the database, also where nothing was found now: an

@@ -151,7 +151,8 @@ func (c *Core) CleanText(ctx context.Context, text string) string {
 	return text
 }
 
-func (c *Core) cleanActor(ctx context.Context, a api.Actor) api.Actor {
+// CleanActor keeps what looks like a secret out of who somebody says they are.
+func (c *Core) CleanActor(ctx context.Context, a api.Actor) api.Actor {
 	a.Person = c.CleanText(ctx, a.Person)
 	a.Device = c.CleanText(ctx, a.Device)
 	a.Agent = c.CleanText(ctx, a.Agent)

@@ -2,6 +2,8 @@ package core
 
 import (
 	"container/list"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/teammem/teammemd/api"
@@ -87,6 +89,32 @@ func (s *searches) see(head *store.Head) {
 	}
 	if m := s.under[head.Repo]; m != nil && len(head.Redacted) >= m.redacted {
 		m.epoch, m.redacted = head.Epoch, len(head.Redacted)
+	}
+}
+
+// repos lists the repos of which something is held, or under way.
+func (s *searches) repos() []api.Repo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(slices.Collect(maps.Keys(s.byRepo)), slices.Collect(maps.Keys(s.under))...)
+}
+
+// holds reports whether something of a repo is held, or under way.
+func (s *searches) holds(repo api.Repo) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byRepo[repo] != nil || s.under[repo] != nil
+}
+
+// drop throws away whatever is held of a repo, and what is under way.
+func (s *searches) drop(repo api.Repo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if el, ok := s.byRepo[repo]; ok {
+		s.remove(el)
+	}
+	if m := s.under[repo]; m != nil {
+		m.epoch = "none" // a store's own is longer
 	}
 }
 

@@ -176,5 +176,22 @@ func (c *Core) Notice(ctx context.Context, repo api.Repo) (api.Notice, error) {
 	return view.Notice(), nil
 }
 
+// AppendEvent appends to buf what an event stream says about the current state of
+// repo to a client that calls it by the name as: the version is the event's id.
+func (c *Core) AppendEvent(ctx context.Context, buf []byte, repo, as api.Repo) ([]byte, error) {
+	notice, err := c.Notice(ctx, repo)
+	if err != nil {
+		return buf, err
+	}
+	buf = strconv.AppendUint(append(buf, "id: "...), notice.Version, 10)
+	w := jsonWriter{buf: append(buf, "\ndata: "...)}
+	w.open('{')
+	w.str("repo", as.String())
+	w.str("epoch", notice.Epoch)
+	w.num("version", notice.Version)
+	w.close('}')
+	return append(w.buf, "\n\n"...), nil
+}
+
 // Matches reports whether this state meets m.
 func (v *View) Matches(m Match) bool { return m.holds(v.head.Version, v.sum) }

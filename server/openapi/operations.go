@@ -39,6 +39,9 @@ var operations = []operation{
 	}, out: api.ContentAnswer{}},
 	{method: "POST", path: api.PathRestore, summary: "Put an earlier version of a key in place again", who: maintainer, in: api.RestoreRequest{}, out: api.PushAnswer{}},
 	{method: "POST", path: api.PathRedact, summary: "Take contents away for good", who: maintainer, in: api.RedactRequest{}, out: api.RedactAnswer{}},
+	{method: "GET", path: api.PathRedactions, summary: "Redactions, and which checkouts have cleaned up", who: maintainer, query: []parameter{
+		ofRepo, {name: "id", about: "Of this one alone, with its devices.", number: true},
+	}, out: api.RedactionsAnswer{}},
 	{method: "GET", path: api.PathSearch, summary: "Live entries that a query finds, best first", who: reader, query: []parameter{
 		ofRepo,
 		{name: "q", about: "Words, \"phrases\", beginnings*, -exclusions, key:patterns.", required: true},

@@ -20,6 +20,9 @@ var (
 	ErrNoEntry = errors.New("no such entry of the scan policy")
 	// ErrLocked says that another process serves this store.
 	ErrLocked = errors.New("store is in use by another process")
+	// ErrFull says that a write found no room on the disk. Nothing of it was kept,
+	// and what is there can be read.
+	ErrFull = errors.New("the disk of the database is full")
 	// ErrNewerSchema says that a newer release wrote this store.
 	ErrNewerSchema = errors.New("store was written by a newer release")
 )
@@ -181,6 +184,7 @@ type Backend interface {
 	Rescans
 	Audits
 	Names
+	Devices
 	Keeper
 	// Close finishes what Update has begun and releases the files.
 	Close() error

@@ -29,6 +29,8 @@ var (
 // team is a server that others have written to, and that nobody writes to now.
 type team struct{ t *testing.T }
 
+func (f team) Confirm(context.Context, api.Position, api.Checksum) error { return nil }
+
 func (f team) Hashes(context.Context, api.Checksum) (*api.View, error) {
 	view := &api.View{Epoch: "e", Version: 9, Checksum: api.SumString("view"), Sums: map[api.Key]api.Checksum{}, Tombs: map[api.Key]uint64{key(f.t, "retired.md"): 8}}
 	for name, content := range cycleAfter {

@@ -34,8 +34,10 @@ type Options struct {
 	Repo api.Repo
 	// Token carries the bearer token; nil sends none.
 	Token oauth2.TokenSource
-	// Actor is sent with every write; its Token part is not.
+	// Actor is sent with every request; its Token part is not.
 	Actor api.Actor
+	// Device is the checkout's id, 32 hexadecimal digits; "" sends none.
+	Device string
 	// Transport is nil for one of our own, with [api.ClientTimeout] on the way to
 	// an answer's first byte.
 	Transport http.RoundTripper
@@ -48,13 +50,15 @@ type Client struct {
 	base   *url.URL
 	repo   api.Repo
 	actor  api.Actor
+	device string
 	agent  string
 	http   *http.Client
 	ours   atomic.Bool // the server speaks our additions
 	stream time.Duration
 	idle   func() // closes connections that nobody uses
 
-	policy atomic.Pointer[policy] // nil: none is known
+	policy  atomic.Pointer[policy] // nil: none is known
+	cleaned atomic.Pointer[string] // of [api.HeaderCleaned]; nil: nothing was
 
 	mu     sync.Mutex
 	era    context.Context         // of the requests under way; guarded by mu
@@ -82,7 +86,7 @@ func New(opts Options) (*Client, error) {
 	c := &Client{
 		base:  base,
 		repo:  opts.Repo,
-		actor: opts.Actor,
+		actor: opts.Actor, device: opts.Device,
 		agent: opts.UserAgent,
 		http: &http.Client{
 			Transport: transport,
@@ -171,9 +175,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if method != http.MethodGet {
-		c.setActor(req.Header)
-	}
+	c.setActor(req.Header)
 	if c.agent != "" {
 		req.Header.Set("User-Agent", c.agent)
 	}
@@ -187,6 +189,12 @@ func (c *Client) setActor(h http.Header) {
 	} {
 		if value != "" {
 			h.Set(name, url.PathEscape(value))
+		}
+	}
+	if c.device != "" {
+		h.Set(api.HeaderDevice, c.device)
+		if cleaned := c.cleaned.Load(); cleaned != nil {
+			h.Set(api.HeaderCleaned, *cleaned)
 		}
 	}
 }

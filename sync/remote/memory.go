@@ -49,6 +49,17 @@ func (c *Client) Hashes(ctx context.Context, known api.Checksum) (*api.View, err
 	return view(hashes, got.isOurs()), nil
 }
 
+// Confirm tells the server that this checkout keeps nothing of what was redacted up
+// to a position of its, and goes on saying so with every request, should the
+// server have lost it. known is the checksum of that state, so that the answer is
+// short.
+func (c *Client) Confirm(ctx context.Context, at api.Position, known api.Checksum) error {
+	cleaned := at.Epoch + ";" + strconv.FormatUint(at.Version, 10)
+	c.cleaned.Store(&cleaned)
+	_, err := c.Hashes(ctx, known)
+	return err
+}
+
 // view checks every key and sum of an answer.
 func view(answer api.HashesAnswer, ours bool) *api.View {
 	v := &api.View{

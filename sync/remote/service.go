@@ -75,6 +75,18 @@ func (c *Client) Redact(ctx context.Context, request api.RedactRequest) (api.Red
 	return answer, err
 }
 
+// Redactions tells of the redactions of the repo, or with id of that one, with the
+// checkouts that may have it. It is for maintainers.
+func (c *Client) Redactions(ctx context.Context, id uint64) ([]api.RedactionReport, error) {
+	query := url.Values{"repo": {c.repo.String()}}
+	if id > 0 {
+		query.Set("id", strconv.FormatUint(id, 10))
+	}
+	var answer api.RedactionsAnswer
+	err := c.ask(ctx, http.MethodGet, api.PathRedactions, query, nil, &answer)
+	return answer.Redactions, err
+}
+
 // WhoAmI says what the server takes the token for.
 func (c *Client) WhoAmI(ctx context.Context) (api.WhoAmI, error) {
 	var answer api.WhoAmI

@@ -199,6 +199,12 @@ func TestEachPromiseCanFail(t *testing.T) {
 			func(w *World) { w.machines[0].state.acknowledged++ },
 		},
 		{
+			"a confirmation", func(w *World) error {
+				return promiseConfirmedClean(w.machines[0], api.Position{Epoch: w.server.epoch, Version: w.server.version})
+			},
+			func(w *World) { w.server.ledger[w.machines[0].state.memory.Bases[w.keys[0]].Sum] = true },
+		},
+		{
 			"one daemon", func(w *World) error { return promiseOneDaemon(w.machines[0]) },
 			nil,
 		},

@@ -54,6 +54,27 @@ func sorted(sums map[api.Checksum]bool) []api.Checksum {
 	return slices.SortedFunc(maps.Keys(sums), func(a, b api.Checksum) int { return slices.Compare(a[:], b[:]) })
 }
 
+// promiseConfirmedClean says what a confirmation means: of what the ledger had at
+// that position, no base and no saved copy is left. Later redactions are another
+// matter, so only a confirmation of the newest position is judged.
+func promiseConfirmedClean(m *machine, at api.Position) error {
+	s := m.w.server
+	if at.Epoch != s.epoch || at.Version != s.version {
+		return nil
+	}
+	for _, c := range m.state.copies {
+		if s.ledger[c.text.sum] {
+			return fmt.Errorf("confirmation: %s confirmed %v and has a saved copy of %q", m, at, c.text.s)
+		}
+	}
+	for key, base := range m.state.memory.Bases {
+		if s.ledger[base.Sum] || slices.ContainsFunc(base.Ring, func(sum api.Checksum) bool { return s.ledger[sum] }) {
+			return fmt.Errorf("confirmation: %s confirmed %v and remembers what was redacted at %q", m, at, key)
+		}
+	}
+	return nil
+}
+
 // promiseRedactedGone says what a redaction means: a client that has settled has
 // such a content nowhere, but in a file that it holds and lists. The backup of
 // a person's editor is no file of ours.

@@ -9,15 +9,15 @@ import (
 
 // Stats counts what happened in histories.
 type Stats struct {
-	Histories, Operations, Ambushes           int
-	Kills, Crashes                            int // of a process; of a machine's power
-	Cycles, Effects, Messages                 int
-	Pushes, Staged, Copies, Conflicts, Merges int
-	Storms, Glances                           int            // of writes, and at the status, that were judged
-	InTime, Later                             int            // clients that were judged by the words of invariant 3, and later
-	Faults                                    map[string]int // that were met, by kind
-	Longest                                   int            // effects of one history
-	LongestSeed                               uint64
+	Histories, Operations, Ambushes                      int
+	Kills, Crashes                                       int // of a process; of a machine's power
+	Cycles, Effects, Messages                            int
+	Pushes, Confirmed, Staged, Copies, Conflicts, Merges int
+	Storms, Glances                                      int            // of writes, and at the status, that were judged
+	InTime, Later                                        int            // clients that were judged by the words of invariant 3, and later
+	Faults                                               map[string]int // that were met, by kind
+	Longest                                              int            // effects of one history
+	LongestSeed                                          uint64
 }
 
 func (s *Stats) fault(kind Kind) { s.reply(string(kind)) }
@@ -39,6 +39,7 @@ func (s *Stats) Add(o Stats) {
 	s.Effects += o.Effects
 	s.Messages += o.Messages
 	s.Pushes += o.Pushes
+	s.Confirmed += o.Confirmed
 	s.Staged += o.Staged
 	s.Copies += o.Copies
 	s.Conflicts += o.Conflicts

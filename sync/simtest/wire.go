@@ -216,3 +216,16 @@ func (w *World) served(before int) {
 	w.broke(promiseKeySetGrows(w.server))
 	w.broke(promiseWholeOnServer(w))
 }
+
+// Confirm says that the machine keeps nothing of what was redacted.
+func (r wire) Confirm(_ context.Context, at api.Position, _ api.Checksum) error {
+	if err := r.between(); err != nil {
+		return err
+	}
+	if met, fails := r.meets(asksHashes); fails && met.err != nil {
+		return r.refusal(met)
+	}
+	r.w.stats.Confirmed++
+	r.w.broke(promiseConfirmedClean(r.machine, at))
+	return nil
+}

@@ -133,7 +133,7 @@ func checkMix(t *testing.T, total *simtest.Stats) {
 	t.Helper()
 	for name, n := range map[string]int{
 		"kills": total.Kills, "power losses": total.Crashes, "conflicts": total.Conflicts, "saved copies": total.Copies,
-		"pushes": total.Pushes, "operations in the midst of work": total.Ambushes,
+		"pushes": total.Pushes, "confirmations": total.Confirmed, "operations in the midst of work": total.Ambushes,
 	} {
 		if n < total.Histories/10 {
 			t.Errorf("%d histories had %d %s", total.Histories, n, name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/scanner/cputime"
 	"github.com/teammem/teammemd/scanner/samples"
 )
 
@@ -95,9 +96,9 @@ func printWorst(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "texts of %d bytes in the worst shapes, and what of the time was the processor's\n", worstBytes)
 	for _, shape := range worst() {
 		s := scanner.New(scanner.Options{})
-		before := cpuTime()
+		before := cputime.Used()
 		took, refused, err := timed(ctx, s, shape.text)
-		used := cpuTime() - before
+		used := cputime.Used() - before
 		if err != nil {
 			return err
 		}
@@ -124,6 +125,11 @@ func worst() []shape {
 		repeat("keywords alone", "key token secret password api auth aws sk github slack stripe twilio = : "),
 		repeat("a secret a line", family.Sample()+"\n"),
 		repeat("a label a line", "api_"+"key = \""+source.Text(samples.Alnum, 24)+"\"\n"),
+		repeat("a password a line", "pass"+"word: "+source.Text(samples.Alnum, 5)+"!"+source.Text(samples.Alnum, 6)+"\n"),
+		repeat("a described token a line", "The API "+"key of the geocoder is "+source.Text(samples.Alnum, 24)+".\n"),
+		repeat("labels of two languages", "密钥："+source.Text(samples.Alnum, 24)+" пароль: x7!"+source.Text(samples.Alnum, 9)+"\n"),
+		repeat("labels over lines", "password\nkey\ntoken\nX7k"+source.Text(samples.Alnum, 11)+"\n"),
+		repeat("labels beside labels", "password passwort pwd "+source.Text(samples.Alnum, 6)+"!"+source.Text(samples.Alnum, 6)+" "),
 		repeat("percent of percent", "%25"),
 		repeat("heads of keys", "-----BEGIN "+"PRIVATE KEY-----\n"),
 		repeat("spaces after labels", "password"+strings.Repeat(" ", 56)),

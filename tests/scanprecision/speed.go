@@ -11,6 +11,7 @@ import (
 	"github.com/zricethezav/gitleaks/v8/detect"
 
 	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/scanner/cputime"
 )
 
 // printSpeed measures our scanner beside gitleaks on the same texts, and on
@@ -101,14 +102,14 @@ func size(texts []string) int {
 // ours scans with the whole scanner, as a push does.
 func ours(ctx context.Context, texts []string) (time.Duration, error) {
 	s := scanner.New(scanner.Options{})
-	before := cpuTime()
+	before := cputime.Used()
 	for _, text := range texts {
 		_, err := s.Scan(ctx, "note.md", text)
 		if _, refused := errors.AsType[*scanner.Refusal](err); err != nil && !refused {
 			return 0, err
 		}
 	}
-	return cpuTime() - before, nil
+	return cputime.Used() - before, nil
 }
 
 // library scans with gitleaks' own detector and its own configuration.
@@ -117,11 +118,11 @@ func library(_ context.Context, texts []string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	before := cpuTime()
+	before := cputime.Used()
 	for _, text := range texts {
 		detector.DetectString(text)
 	}
-	return cpuTime() - before, nil
+	return cputime.Used() - before, nil
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

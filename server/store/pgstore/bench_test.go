@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/pgstore"
 	"github.com/teammem/teammemd/server/store/pgstore/pgtest"
+	"github.com/teammem/teammemd/server/store/seal"
 	"github.com/teammem/teammemd/server/store/storetest"
 )
 
@@ -29,14 +31,16 @@ func entries(n int, salt any) store.Change {
 	return c
 }
 
-func report(b *testing.B, took []time.Duration) {
+// p50 reports the median of what was measured, and returns it in milliseconds.
+func p50(b *testing.B, name string, took []time.Duration) float64 {
 	b.Helper()
 	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
+	ms := float64(took[len(took)/2].Microseconds()) / 1000
+	b.ReportMetric(ms, name)
+	return ms
 }
 
-// plainPool is PostgreSQL without us.
+// plainPool is PostgreSQL without us, and a table without a key.
 func plainPool(b *testing.B, dsn string) *pgxpool.Pool {
 	b.Helper()
 	pool, err := pgxpool.New(b.Context(), dsn+" pool_max_conns="+strconv.Itoa(pgstore.DefaultMaxConns))
@@ -44,57 +48,60 @@ func plainPool(b *testing.B, dsn string) *pgxpool.Pool {
 		b.Fatal(err)
 	}
 	b.Cleanup(pool.Close)
-	if _, err := pool.Exec(b.Context(), "CREATE TABLE IF NOT EXISTS floor (repo bigint, key text, content bytea)"); err != nil {
-		b.Fatal(err)
+	for _, statement := range []string{
+		"CREATE TABLE IF NOT EXISTS floor (repo bigint, key text, content bytea)", "ALTER TABLE floor ALTER COLUMN content SET COMPRESSION lz4",
+	} {
+		if _, err := pool.Exec(b.Context(), statement); err != nil {
+			b.Fatal(err)
+		}
 	}
 	return pool
 }
 
-// BenchmarkPut is one durable change of 20 entries of 4 KB, plain and encrypted,
-// beside one INSERT of
-// as many rows into a table without a key.
+// BenchmarkPut is one durable change of 20 entries of 4 KB, in turn with its floor:
+// one INSERT of as many rows of the same bytes into a table without a key.
 func BenchmarkPut(b *testing.B) {
-	dsn := pgtest.Schema(b)
-	run := func(b *testing.B, s *pgstore.Store) {
-		b.Helper()
-		write := func(c store.Change) {
-			if _, err := s.Update(b.Context(), acme, func(store.Tx) (store.Change, error) { return c, nil }); err != nil {
-				b.Fatal(err)
-			}
-		}
-		write(entries(200, "before"))
-		followed(b, s)
-		var took []time.Duration
-		for i := 0; b.Loop(); i++ {
-			b.StopTimer()
-			c := entries(20, time.Now())
-			b.StartTimer()
-			begun := time.Now()
-			write(c)
-			took = append(took, time.Since(begun))
-		}
-		report(b, took)
+	for name, keys := range map[string]*seal.Keys{"plain": nil, "encrypted": storetest.Keys(b)} {
+		b.Run(name, func(b *testing.B) { benchmarkPut(b, keys) })
 	}
-	b.Run("store", func(b *testing.B) { run(b, serve(b, dsn)) })
-	b.Run("encrypted", func(b *testing.B) { run(b, sealing(b, pgtest.Schema(b), storetest.Keys(b))) })
-	b.Run("floor", func(b *testing.B) {
-		pool := plainPool(b, dsn)
-		var took []time.Duration
-		for b.Loop() {
-			b.StopTimer()
-			keys, contents := make([]string, 20), make([][]byte, 20)
-			for i, p := range entries(20, time.Now()).Puts {
-				keys[i], contents[i] = p.Key.String(), []byte(p.Content)
-			}
-			b.StartTimer()
-			begun := time.Now()
-			if _, err := pool.Exec(b.Context(), "INSERT INTO floor SELECT 1, k, c FROM unnest($1::text[], $2::bytea[]) AS u (k, c)", keys, contents); err != nil {
-				b.Fatal(err)
-			}
-			took = append(took, time.Since(begun))
+}
+
+func benchmarkPut(b *testing.B, keys *seal.Keys) {
+	b.Helper()
+	dsn := pgtest.Schema(b)
+	s, pool := sealing(b, dsn, keys), plainPool(b, dsn)
+	write := func(c store.Change) {
+		if _, err := s.Update(b.Context(), acme, func(store.Tx) (store.Change, error) { return c, nil }); err != nil {
+			b.Fatal(err)
 		}
-		report(b, took)
-	})
+	}
+	insert := func(c store.Change) {
+		keys, contents := make([]string, len(c.Puts)), make([][]byte, len(c.Puts))
+		for i, p := range c.Puts {
+			keys[i], contents[i] = p.Key.String(), []byte(p.Content)
+		}
+		if _, err := pool.Exec(b.Context(), "INSERT INTO floor SELECT 1, k, c FROM unnest($1::text[], $2::bytea[]) AS u (k, c)", keys, contents); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write(entries(200, "before"))
+	insert(entries(20, "before"))
+	followed(b, s)
+	var took, floor []time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		one, other := entries(20, time.Now()), entries(20, time.Now())
+		b.StartTimer()
+		begun := time.Now()
+		write(one)
+		took = append(took, time.Since(begun))
+		b.StopTimer()
+		begun = time.Now()
+		insert(other)
+		floor = append(floor, time.Since(begun))
+		b.StartTimer()
+	}
+	b.ReportMetric(p50(b, "p50-ms", took)-p50(b, "floor-p50-ms", floor), "above-floor-ms")
 }
 
 // followed lets a store follow while a benchmark runs, as a server does.
@@ -116,47 +123,58 @@ func followed(b *testing.B, s *pgstore.Store) {
 }
 
 // BenchmarkWriters is 64 writers, each durable change one entry of 1 KB, over
-// 1,000 repos, beside as many single INSERTs.
+// 1,000 repos, in turn with their floor: as many single INSERTs of the same bytes.
+// One iteration is 2,000 writes of each.
 func BenchmarkWriters(b *testing.B) {
+	const writers, each = 64, 2000
 	dsn := pgtest.Schema(b)
+	s, pool := serve(b, dsn), plainPool(b, dsn)
+	followed(b, s)
 	text := strings.Repeat("memory text, ", 80)[:1024]
-	b.Run("store", func(b *testing.B) {
-		s := serve(b, dsn)
-		followed(b, s)
-		repos := make([]api.Repo, 1000)
-		for i := range repos {
-			repos[i] = mustRepo(fmt.Sprintf("acme/r%d", i))
-			if _, err := s.Update(b.Context(), repos[i], putting("first.md", "x")); err != nil {
-				b.Fatal(err)
-			}
+	repos := make([]api.Repo, 1000)
+	for i := range repos {
+		repos[i] = mustRepo(fmt.Sprintf("acme/r%d", i))
+	}
+	var next atomic.Int64
+	run := func(until int64, write func(i int64) error) time.Duration {
+		begun := time.Now()
+		next.Store(until - each)
+		var all sync.WaitGroup
+		for range writers {
+			all.Go(func() {
+				for i := next.Add(1); i <= until; i = next.Add(1) {
+					if err := write(i); err != nil {
+						b.Error(err)
+					}
+				}
+			})
 		}
-		var next atomic.Int64
-		b.SetParallelism(32) // times two cores
-		b.ResetTimer()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				i := next.Add(1)
-				if _, err := s.Update(b.Context(), repos[i%1000], putting(fmt.Sprintf("%d.md", i/1000%50), strconv.FormatInt(i, 10)+text)); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
-	})
-	b.Run("floor", func(b *testing.B) {
-		pool := plainPool(b, dsn)
-		var next atomic.Int64
-		b.SetParallelism(32)
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				i := next.Add(1)
-				if _, err := pool.Exec(b.Context(), "INSERT INTO floor VALUES ($1, $2, $3)", i, "key", []byte(strconv.FormatInt(i, 10)+text)); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
-	})
+		all.Wait()
+		return time.Since(begun)
+	}
+	update := func(i int64) error {
+		_, err := s.Update(b.Context(), repos[i%1000], putting(fmt.Sprintf("%d.md", i/1000%50), strconv.FormatInt(i, 10)+text))
+		return err
+	}
+	insert := func(i int64) error {
+		_, err := pool.Exec(b.Context(), "INSERT INTO floor VALUES ($1, $2, $3)", i, "key", []byte(strconv.FormatInt(i, 10)+text))
+		return err
+	}
+	done := int64(each)
+	run(done, update) // makes the repos
+	run(done, insert)
+	var took, floor time.Duration
+	for b.Loop() {
+		done += each
+		took += run(done, update)
+		b.StopTimer()
+		floor += run(done, insert)
+		b.StartTimer()
+	}
+	writes := float64(b.N) * each
+	b.ReportMetric(writes/took.Seconds(), "writes/s")
+	b.ReportMetric(writes/floor.Seconds(), "floor-writes/s")
+	b.ReportMetric(floor.Seconds()/took.Seconds(), "x-floor")
 }
 
 // BenchmarkHead is what a request costs that asks for a head of 5,000 entries:

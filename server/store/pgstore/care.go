@@ -129,20 +129,22 @@ const scrubPatience = 30 * time.Second
 var errStillSeen = errors.New("a transaction, a replication slot or a standby still sees deleted rows, so they were not rewritten: end it and scrub again")
 
 // Scrub rewrites every table that can hold a content, an actor or a detail, which
-// locks it for as long as that takes, and asks for a checkpoint. Afterwards no file
-// of a table holds what was deleted before. It is [store.Keeper]'s promise for the
-// tables alone; what else keeps a redacted content, and for how long, is the
-// operator's to know:
+// locks it for as long as that takes, begins a new segment of the write-ahead log
+// and asks for a checkpoint. Afterwards no file of a table holds what was deleted
+// before, nor do the planner's statistics, which are not kept of these columns. It
+// is [store.Keeper]'s promise for the tables; what else keeps a redacted content,
+// and for how long, is the operator's to know:
 //
-//   - the write-ahead log of the primary, until its segments are recycled and
-//     overwritten: a matter of max_wal_size and of traffic, and never with an idle
-//     server or a replication slot that nobody reads;
+//   - the write-ahead log of the primary: with wal_recycle = off nothing, as the
+//     checkpoint deletes the segments before it; else until they are overwritten,
+//     a matter of max_wal_size and of traffic; and never with a replication slot
+//     that nobody reads;
 //   - archived log and base backups, until they are deleted by their own rules;
 //   - standbys, which replay the rewriting and then have the same tables, and keep
 //     their own log as above.
 //
-// A role without the right to checkpoint leaves that to the server, which does so
-// by itself within checkpoint_timeout.
+// A role without the right to do either leaves that to the server, which
+// checkpoints by itself within checkpoint_timeout.
 func (s *Store) Scrub(ctx context.Context) error {
 	if err := s.scrub(ctx); err != nil {
 		return fmt.Errorf("scrubbing the database: %w", err)
@@ -157,16 +159,21 @@ func (s *Store) scrub(ctx context.Context) error {
 	if err := s.awaitUnseen(ctx); err != nil {
 		return err
 	}
-	for _, table := range []string{"bodies", "entries", "tombs", "versions", "actors", "audit", "scan_policy", "rescans"} {
+	for _, table := range []string{"bodies", "entries", "tombs", "versions", "actors", "audit", "scan_policy", "rescans", "devices"} {
 		if _, err := s.pool.Exec(ctx, "VACUUM (FULL) "+table); err != nil {
 			return fmt.Errorf("rewriting the table %s: %w", table, err)
 		}
 	}
-	_, err := s.pool.Exec(ctx, "CHECKPOINT")
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" { // no right to
-		return nil
+	for _, statement := range []string{"SELECT pg_switch_wal()", "CHECKPOINT"} {
+		_, err := s.pool.Exec(ctx, statement)
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" { // no right to
+			continue
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // awaitUnseen waits until nobody sees what was deleted before this call: a

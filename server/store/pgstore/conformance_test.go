@@ -30,8 +30,8 @@ func TestConformance(t *testing.T) {
 	// cluster and some thousand commits.
 	for name, o := range map[string]pgstore.Options{"cached": {}, "tiny cache, encrypted": {CachedRows: 3, Keys: storetest.Keys(t)}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of the time goes into waiting for the disk
-			cluster := pgtest.New(t)
+			t.Parallel() // most of the time goes into waiting for the server
+			cluster := pgtest.New(t, pgtest.Forgetful)
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
 				t.Helper()
 				dsn := pgtest.SchemaIn(t, cluster)

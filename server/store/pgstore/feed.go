@@ -29,7 +29,8 @@ const (
 
 // feed is what [Store.Follow] and those who commit share.
 type feed struct {
-	bell chan struct{} // holds one value while something was committed and not told
+	bell   chan struct{} // holds one value while something was committed and not told
+	spread bool          // follow as if the outbox were spread over nodes; for tests
 }
 
 // ring lets other servers know that something was committed, soon.
@@ -125,12 +126,16 @@ func (f *follower) run(ctx context.Context, begun func()) (err error) {
 		defer cancel()
 		_ = f.conn.Close(ctx)
 	}()
+	if _, err := f.conn.Exec(ctx, "SELECT pg_advisory_lock_shared("+servingLock+")"); err != nil {
+		return err
+	}
 	if _, err := f.conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
 	if f.spread, err = isDistributed(ctx, f.conn); err != nil {
 		return err
 	}
+	f.spread = f.spread || f.s.feed.spread
 	if err := f.conn.QueryRow(ctx, "SELECT "+f.position()).Scan(&f.from); err != nil {
 		return err
 	}

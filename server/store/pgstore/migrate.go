@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,16 +33,16 @@ const lockSchema = "SELECT pg_advisory_lock(hashtextextended('teammemd schema ' 
 // migrate applies what is missing. It waits for another process that does so at
 // this moment, and for a database that cannot be reached up to patience.
 func migrate(ctx context.Context, config *pgx.ConnConfig, patience time.Duration) error {
+	known := known()
 	err := retry(ctx, patience, func() error {
-		have, err := schemaVersion(ctx, config)
+		have, err := applied(ctx, config)
 		if err != nil {
 			return err
 		}
-		want := latest()
-		switch {
-		case have > want:
-			return fmt.Errorf("%w: schema %d, this one knows %d", store.ErrNewerSchema, have, want)
-		case have == want:
+		if newest, ours := slices.Max(append(have, 0)), slices.Max(known); newest > ours {
+			return fmt.Errorf("%w: schema %d, this one knows %d", store.ErrNewerSchema, newest, ours)
+		}
+		if !slices.ContainsFunc(known, func(n int64) bool { return !slices.Contains(have, n) }) {
 			return nil
 		}
 		return applyMigrations(ctx, config)
@@ -48,29 +50,38 @@ func migrate(ctx context.Context, config *pgx.ConnConfig, patience time.Duration
 	return err
 }
 
-// latest returns the number of the newest migration.
-func latest() int64 {
+// known returns the numbers of the migrations. They may have gaps.
+func known() []int64 {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil || len(names) == 0 {
-		return 0 // the pattern is a constant, and a build without scripts does not pass its tests
+	if err != nil {
+		panic(err) // the pattern is a constant
 	}
-	return int64(len(names))
+	numbers := make([]int64, len(names))
+	for i, name := range names {
+		if _, err := fmt.Sscanf(path.Base(name), "%d_", &numbers[i]); err != nil {
+			panic(name + " has no number") // no build with such a script passes a test
+		}
+	}
+	return numbers
 }
 
-// schemaVersion returns the number of the newest migration that was applied, 0
-// for a new database.
-func schemaVersion(ctx context.Context, config *pgx.ConnConfig) (have int64, err error) {
+// applied returns the numbers of the migrations that were applied, none for a new
+// database.
+func applied(ctx context.Context, config *pgx.ConnConfig) (have []int64, err error) {
 	conn, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	if conn.PgConn().ParameterStatus("server_encoding") != "UTF8" {
-		return 0, errEncoding
+		return nil, errEncoding
 	}
-	err = conn.QueryRow(ctx, "SELECT coalesce(max(version_id), 0) FROM "+schemaTable+" WHERE is_applied").Scan(&have)
+	rows, err := conn.Query(ctx, "SELECT version_id FROM "+schemaTable+" WHERE is_applied")
+	if err == nil {
+		have, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42P01" { // no such table
-		return 0, nil
+		return nil, nil
 	}
 	return have, err
 }
@@ -105,5 +116,6 @@ func newProvider(db *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider("", db, scripts, goose.WithStore(versions), goose.WithDisableGlobalRegistry(true))
+	return goose.NewProvider("", db, scripts, goose.WithStore(versions), goose.WithDisableGlobalRegistry(true),
+		goose.WithAllowOutofOrder(true)) // a lower number may come with a later release
 }

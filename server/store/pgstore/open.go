@@ -103,7 +103,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
+	return connect(ctx, config, o)
+}
+
+func connect(ctx context.Context, config *pgxpool.Config, o Options) (s *Store, err error) {
+	s = &Store{
 		serve: o.Serve, patience: cmp.Or(o.Patience, DefaultPatience), log: o.Log, name: rand.Text(),
 		closing: make(chan struct{}), meter: o.Meter,
 	}

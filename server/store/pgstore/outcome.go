@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/teammem/teammemd/server/store"
 )
 
 // ErrUnknown says that a change may have been committed or not, and that looking
@@ -38,6 +40,8 @@ const (
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeReadOnly      = "25006" // this server is a standby by now
+	codeTooMany       = "53300" // of connections
+	codeFull          = "53100" // the disk
 )
 
 const (
@@ -70,11 +74,11 @@ func mayRetry(err error) bool {
 		return isOutage(err)
 	}
 	switch e.Code {
-	case codeSerialization, codeDeadlock, codeReadOnly:
+	case codeSerialization, codeDeadlock, codeReadOnly, codeTooMany:
 		return true
 	}
-	// Connection exceptions, operator intervention, no room for a connection.
-	return !isRefusal(err) && (e.SeverityUnlocalized != "ERROR" || e.Code[:2] == "08" || e.Code[:2] == "57" || e.Code[:2] == "53")
+	// Connection exceptions and operator intervention. A full disk stays so.
+	return !isRefusal(err) && (e.SeverityUnlocalized != "ERROR" || e.Code[:2] == "08" || e.Code[:2] == "57")
 }
 
 // isRefusal reports whether the database answered and another try does not help:
@@ -202,6 +206,14 @@ func (s *Store) commit(ctx context.Context, n notice, run func(context.Context, 
 	})
 	if err == nil {
 		s.ring()
+	}
+	return orFull(err)
+}
+
+// orFull marks the error of a write that found no room.
+func orFull(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == codeFull {
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -266,6 +267,52 @@ func TestTakeEncrypted(t *testing.T) {
 				text(t, s, "more")
 			})
 		}
+	}
+}
+
+// TestBackupEncrypted: a backup holds no text, and goes into an encrypted database
+// with the key file alone.
+func TestBackupEncrypted(t *testing.T) {
+	t.Parallel()
+	dsn, keys := pgtest.Schema(t), storetest.Keys(t)
+	s := sealing(t, dsn, keys)
+	put(t, s, "a.md", "the first text")
+	put(t, s, "a.md", "the other text")
+	dir := t.TempDir()
+	backup := filepath.Join(dir, "backup")
+	if err := s.Dump(t.Context(), func(tables sqlitestore.Tables) error {
+		return sqlitestore.WriteBackup(t.Context(), backup, keys, tables)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(backup); err != nil || strings.Contains(string(data), "first text") {
+		t.Errorf("a text is in the backup, or %v", err)
+	}
+	for what, with := range map[string]*seal.Keys{"no keys": nil, "its keys": keys} {
+		to := sealing(t, pgtest.Schema(t), with)
+		_, err := to.Replace(t.Context(), func(ctx context.Context, _ bool, take func(pgstore.Tables) error) error {
+			_, err := sqlitestore.RestoreTo(ctx, sqlitestore.Options{Dir: t.TempDir(), Keys: with}, backup, nil, api.Actor{}, time.Now(), take)
+			return err
+		})
+		if with == nil {
+			if !errors.Is(err, seal.ErrNoKey) {
+				t.Errorf("with %s: %v", what, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := to.Sealing(t.Context()); err != nil || n != (store.Sealing{Sealed: 2, Keys: 1}) {
+			t.Errorf("%+v, %v", n, err)
+		}
+		text(t, to, "the first text")
+	}
+	bare := open(t, pgstore.Options{DSN: dsn})
+	if err := bare.Dump(t.Context(), func(tables sqlitestore.Tables) error {
+		return sqlitestore.WriteBackup(t.Context(), filepath.Join(dir, "bare"), nil, tables)
+	}); !errors.Is(err, seal.ErrNoKey) {
+		t.Errorf("a backup without keys: %v", err)
 	}
 }
 

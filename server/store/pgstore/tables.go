@@ -12,7 +12,7 @@ func ReferenceTables() []string {
 // they can be distributed.
 func RepoTables() []string {
 	return slices.Clone([]string{
-		"repos", "bodies", "entries", "tombs", "actors", "versions", "redactions", "audit", "scan_policy", "rescans", "outbox",
+		"repos", "bodies", "entries", "tombs", "actors", "versions", "redactions", "audit", "scan_policy", "rescans", "devices", "outbox",
 		"data_keys",
 	})
 }

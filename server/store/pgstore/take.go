@@ -32,9 +32,7 @@ func (s *Store) Take(ctx context.Context, from Tables) error {
 		if _, err := tx.Exec(ctx, "LOCK TABLE repos, tokens IN EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		var some bool
-		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM repos WHERE repo <> 0) OR EXISTS (SELECT FROM repo_names) OR EXISTS (SELECT FROM audit)
-			OR EXISTS (SELECT FROM tokens) OR EXISTS (SELECT FROM join_codes) OR EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM families)`).Scan(&some)
+		some, err := hasData(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -51,6 +49,12 @@ func (s *Store) Take(ctx context.Context, from Tables) error {
 		return fmt.Errorf("filling the database: %w", err)
 	}
 	return nil
+}
+
+func hasData(ctx context.Context, tx pgx.Tx) (some bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM repos WHERE repo <> 0) OR EXISTS (SELECT FROM repo_names) OR EXISTS (SELECT FROM audit)
+		OR EXISTS (SELECT FROM tokens) OR EXISTS (SELECT FROM join_codes) OR EXISTS (SELECT FROM users) OR EXISTS (SELECT FROM families)`).Scan(&some)
+	return some, err
 }
 
 // taker copies tables inside a transaction.
@@ -98,6 +102,10 @@ func (t *taker) all(ctx context.Context) error {
 			change: t.ofRepo(hexIn("actor"), hexIn("ended_by")),
 		},
 		{table: "rescans", columns: []string{"repo", "rules", "at_ms", "marks"}, change: t.ofRepo()},
+		{
+			table: "devices", columns: []string{"repo", "id", "actor", "nameless", "first_ms", "seen_ms", "epoch", "pulled", "cleaned", "cleaned_ms"},
+			change: t.ofRepo(hexIn("actor"), flagIn("nameless")),
+		},
 		{table: "repo_names", source: "former_names", columns: []string{"name", "repo"}, change: t.ofRepo()},
 		{
 			table: "tokens", columns: []string{"id", "name", "hash", "repos", "role", "created_ms", "expires_ms", "revoked_ms", "account", "family", "generation", "used_ms"},

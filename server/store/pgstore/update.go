@@ -49,7 +49,7 @@ func (s *Store) Update(ctx context.Context, repo api.Repo, decide func(store.Tx)
 	}
 	defer release()
 	u := &update{s: s, repo: repo, decide: decide}
-	if err := u.run(ctx); err != nil {
+	if err := orFull(u.run(ctx)); err != nil {
 		return nil, fmt.Errorf("writing to %q: %w", repo, err)
 	}
 	return u.head, u.refusal

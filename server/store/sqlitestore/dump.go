@@ -25,6 +25,8 @@ var dumped = map[string]string{
 		FROM versions v LEFT JOIN actors a ON (a.repo, a.number) = (v.repo, v.actor)`,
 	"audit": `SELECT t.repo, t.number, t.action, a.id AS actor, t.at_ms, t.version, t.salt, t.detail, t.digest, t.hash
 		FROM audit t LEFT JOIN actors a ON (a.repo, a.number) = (t.repo, t.actor)`,
+	"devices": `SELECT d.repo, d.id, a.id AS actor, d.nameless, d.first_ms, d.seen_ms, d.epoch, d.pulled, d.cleaned, d.cleaned_ms
+		FROM devices d LEFT JOIN actors a ON (a.repo, a.number) = (d.repo, d.actor)`,
 	"scan_policy": `SELECT p.repo, p.number, p.id, p.rule, p.keys, p.reason, a.id AS actor, p.at_ms, p.expires_ms, p.ended_ms, b.id AS ended_by
 		FROM scan_policy p LEFT JOIN actors a ON (a.repo, a.number) = (p.repo, p.actor) LEFT JOIN actors b ON (b.repo, b.number) = (p.repo, p.ended_by)`,
 }

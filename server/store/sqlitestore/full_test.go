@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"zombiezen.com/go/sqlite"
-
+	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
@@ -21,7 +20,7 @@ func fillStore(s *sqlitestore.Store) error {
 		if err == nil {
 			continue
 		}
-		if code := sqlite.ErrCode(errors.Unwrap(err)); code.ToPrimary() != sqlite.ResultFull {
+		if !errors.Is(err, store.ErrFull) {
 			return fmt.Errorf("writing to a full database: %w", err)
 		}
 		head, err := s.Head(context.Background(), acme)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 )
@@ -46,7 +48,12 @@ func (u *update) answered() bool {
 func (u *update) answerWith(head *store.Head, err error) { u.head, u.err = head, err }
 
 // fail replaces what was decided: nothing was written.
-func (u *update) fail(err error) { u.head, u.err = nil, fmt.Errorf("writing to %q: %w", u.repo, err) }
+func (u *update) fail(err error) {
+	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultFull {
+		err = fmt.Errorf("%w: %w", store.ErrFull, err)
+	}
+	u.head, u.err = nil, fmt.Errorf("writing to %q: %w", u.repo, err)
+}
 
 // queue holds the updates that nobody writes yet. Each has a caller who waits
 // for its turn to write, so none is stranded, whoever leaves.

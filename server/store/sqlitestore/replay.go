@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -21,18 +22,30 @@ type Replayed struct {
 	Revocations int // tokens
 }
 
+// Replaced is a store that a backup takes the place of, on whichever database.
+type Replaced interface {
+	store.Store
+	Tokens(ctx context.Context) ([]store.Token, error)
+	Repos(ctx context.Context) ([]api.Repo, error)
+	Identity(ctx context.Context, name api.Repo) (string, error)
+	Resolve(ctx context.Context, name api.Repo) (api.Repo, error)
+	// Dump lends tables as [Store.Dump] does.
+	Dump(ctx context.Context, use func(table func(name string) iter.Seq2[Row, error]) error) error
+}
+
 // replay does in a restored store what its predecessor did since the backup.
 type replay struct {
-	old, next *Store
-	by        api.Actor
-	at        time.Time
-	done      Replayed
-	unread    error // the first error of reading the old store
+	old    Replaced
+	next   *Store
+	by     api.Actor
+	at     time.Time
+	done   Replayed
+	unread error // the first error of reading the old store
 }
 
 // run goes on where the old store cannot be read: what can be saved is saved.
 func (p *replay) run(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{p.revoke, p.accounts, p.erase, p.repos} {
+	for _, step := range []func(context.Context) error{p.revoke, p.accounts, p.erase, p.tie, p.repos} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -77,11 +90,16 @@ func (p *replay) revoke(ctx context.Context) error {
 // are random, so they say who is meant without a repo.
 func (p *replay) erase(ctx context.Context) error {
 	erased := make(map[actorID]bool)
-	err := p.old.read(ctx, "SELECT id FROM actors WHERE erased = 1", nil, func(stmt *sqlite.Stmt) error {
-		var id actorID
-		err := columnBlob(stmt, 0, id[:])
-		erased[id] = true
-		return err
+	err := p.old.Dump(ctx, func(table func(string) iter.Seq2[Row, error]) error {
+		for row, err := range table("actors") {
+			if err != nil {
+				return err
+			}
+			if id, ok := row["id"].([]byte); ok && len(id) == len(actorID{}) && row["erased"] == int64(1) {
+				erased[actorID(id)] = true
+			}
+		}
+		return nil
 	})
 	if !p.readable(err) || len(erased) == 0 {
 		return ctx.Err()
@@ -91,6 +109,42 @@ func (p *replay) erase(ctx context.Context) error {
 		p.done.Erasures, err = eraseActors(conn, func(id actorID, _ api.Actor) bool { return erased[id] })
 		return err
 	})
+}
+
+// tie gives restored data the identity that it got since, where a rename followed:
+// by its name alone it would not be found again.
+func (p *replay) tie(ctx context.Context) error {
+	repos, err := p.next.Repos(ctx)
+	if err != nil {
+		return err
+	}
+	for _, repo := range repos {
+		if bound, err := p.next.Identity(ctx, repo); err != nil {
+			return err
+		} else if bound != "" {
+			continue // that finds it again
+		}
+		identity, err := p.tied(ctx, repo)
+		if !p.readable(err) && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if identity == "" {
+			continue
+		}
+		if _, err := p.next.Bind(ctx, repo, identity); err != nil && !errors.Is(err, store.ErrNameTaken) {
+			return err
+		}
+	}
+	return nil
+}
+
+// tied returns the identity of the data that was renamed from a name, "" for none.
+func (p *replay) tied(ctx context.Context, repo api.Repo) (string, error) {
+	now, err := p.old.Resolve(ctx, repo)
+	if err != nil || now == repo {
+		return "", err
+	}
+	return p.old.Identity(ctx, now)
 }
 
 func (p *replay) repos(ctx context.Context) error {
@@ -117,23 +171,13 @@ func (p *replay) repos(ctx context.Context) error {
 type oldRepo struct {
 	head     *store.Head
 	identity string
-	retired  map[api.Key]time.Time // the tombstones
 }
 
 func (p *replay) read(ctx context.Context, repo api.Repo) (was oldRepo, err error) {
 	if was.head, err = p.old.Head(ctx, repo); err != nil {
 		return was, err
 	}
-	if was.identity, err = p.old.Identity(ctx, repo); err != nil {
-		return was, err
-	}
-	was.retired = make(map[api.Key]time.Time)
-	err = p.old.read(ctx, `SELECT t.key, v.at_ms FROM repos r JOIN tombs t ON t.repo = r.id
-		JOIN versions v ON (v.repo, v.key, v.version) = (t.repo, t.key, t.version) WHERE r.name = ?`, []any{repo.String()}, func(stmt *sqlite.Stmt) error {
-		key, err := columnKey(stmt, 0)
-		was.retired[key] = columnTime(stmt, 1)
-		return err
-	})
+	was.identity, err = p.old.Identity(ctx, repo)
 	return was, err
 }
 
@@ -150,7 +194,10 @@ func (p *replay) repo(ctx context.Context, was oldRepo) error {
 	if err != nil {
 		return err
 	}
-	change := was.since(now)
+	change, err := p.since(ctx, was, now)
+	if err != nil {
+		return err
+	}
 	if err := p.replace(ctx, was, now, &change); err != nil {
 		return err
 	}
@@ -181,20 +228,29 @@ func (p *replay) bind(ctx context.Context, was oldRepo) (api.Repo, error) {
 
 // since returns what must be done to a restored head: contents that were
 // redacted, and keys that were retired and not written again before the backup.
-func (was *oldRepo) since(now *store.Head) (c store.Change) {
+func (p *replay) since(ctx context.Context, was oldRepo, now *store.Head) (c store.Change, err error) {
 	for _, sum := range was.head.Redacted {
 		if !now.IsRedacted(sum) {
 			c.Redact = append(c.Redact, sum)
 		}
 	}
 	for _, tomb := range was.head.Tombs {
-		item, live := now.Item(tomb.Key)
-		if _, dead := now.Tomb(tomb.Key); dead || (live && item.Modified.After(was.retired[tomb.Key])) {
+		if _, dead := now.Tomb(tomb.Key); dead {
 			continue
+		}
+		if item, live := now.Item(tomb.Key); live {
+			// Where it cannot be read when, the key is taken for retired since.
+			history, err := p.old.History(ctx, was.head.Repo, tomb.Key, 1)
+			if !p.readable(err) && ctx.Err() != nil {
+				return c, ctx.Err()
+			}
+			if len(history) > 0 && item.Modified.After(history[0].At) {
+				continue
+			}
 		}
 		c.Retire = append(c.Retire, tomb.Key)
 	}
-	return c
+	return c, nil
 }
 
 // replace sees to the live entries with a redacted content: each becomes what

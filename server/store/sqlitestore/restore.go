@@ -43,8 +43,8 @@ type Restored struct {
 
 // Restore puts a backup in the place of a data directory's database, and makes
 // the directory where there is none. Of the options Dir and Keys count: without the
-// keys of an encrypted backup it is [seal.ErrNoKey]. It refuses while a server serves the
-// directory ([store.ErrLocked]), and a backup in which a check finds anything. What
+// keys of an encrypted backup it is [seal.ErrNoKey]. It refuses while a server serves
+// the directory ([store.ErrLocked]), and a backup in which a check finds anything. What
 // was redacted, retired, renamed, erased and revoked since the backup is done
 // again, as far as the database that is replaced can be read; that database
 // stays beside the new one. Join codes are void afterwards; people and sign-ins are
@@ -61,31 +61,67 @@ func Restore(ctx context.Context, to Options, backup string, by api.Actor, at ti
 
 func restore(ctx context.Context, to Options, backup string, by api.Actor, at time.Time) (done Restored, err error) {
 	dir := to.Dir
-	if err := checkHeader(backup); err != nil {
-		return done, err
-	}
 	path := filepath.Join(dir, databaseName)
 	if same, err := isSame(backup, path); err != nil || same {
 		return done, errors.Join(err, errNoBackup)
 	}
+	err = beside(dir, backup, func(aside string) error {
+		replay := func(next *Store) error { return done.replayOld(ctx, to, next, by, at) }
+		if err := done.prepare(ctx, Options{Dir: aside, Keys: to.Keys}, replay, by, at); err != nil {
+			return err
+		}
+		done.Kept, err = putInPlace(filepath.Join(aside, databaseName), path)
+		return err
+	})
+	return done, err
+}
+
+// RestoreTo is [Restore] into a database of another kind. The directory is where the backup is
+// prepared, of which nothing stays, and old is what it replaces, nil for nothing. take
+// puts the prepared tables in their place.
+func RestoreTo(ctx context.Context, to Options, backup string, old Replaced, by api.Actor, at time.Time, take func(Tables) error) (done Restored, err error) {
+	err = beside(to.Dir, backup, func(aside string) error {
+		replay := func(next *Store) error {
+			if old == nil {
+				return nil
+			}
+			return done.replayFrom(ctx, old, next, by, at)
+		}
+		if err := done.prepare(ctx, Options{Dir: aside, Keys: to.Keys}, replay, by, at); err != nil {
+			return err
+		}
+		next, err := Open(ctx, Options{Dir: aside, Keys: to.Keys})
+		if err != nil {
+			return err
+		}
+		return errors.Join(next.Dump(ctx, take), next.Close())
+	})
+	if err != nil {
+		return Restored{}, fmt.Errorf("restoring %q: %w", backup, err)
+	}
+	return done, nil
+}
+
+// beside lends run a directory of its own in dir, which has a copy of the backup,
+// while nobody serves dir.
+func beside(dir, backup string, run func(aside string) error) (err error) {
+	if err := checkHeader(backup); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return done, err
+		return err
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
-		return done, err
+		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	aside, err := prepareAside(dir, backup)
 	if err != nil {
-		return done, err
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(aside)) }()
-	if err := done.prepare(ctx, to, aside, by, at); err != nil {
-		return done, err
-	}
-	done.Kept, err = putInPlace(filepath.Join(aside, databaseName), path)
-	return done, err
+	return run(aside)
 }
 
 // checkHeader reads what marks a file as a database of ours: an empty file would
@@ -138,9 +174,11 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// prepare makes the copy of the backup into what will be served.
-func (r *Restored) prepare(ctx context.Context, to Options, aside string, by api.Actor, at time.Time) (err error) {
-	next, err := Open(ctx, Options{Dir: aside, Serve: true, Keys: to.Keys})
+// prepare makes the copy of the backup, in a directory with keys, into what will be
+// served. replay does again what was done since.
+func (r *Restored) prepare(ctx context.Context, aside Options, replay func(next *Store) error, by api.Actor, at time.Time) (err error) {
+	aside.Serve = true
+	next, err := Open(ctx, aside)
 	if errors.Is(err, store.ErrNewerSchema) || errors.Is(err, seal.ErrNoKey) || errors.Is(err, seal.ErrDamaged) {
 		return err
 	}
@@ -151,7 +189,7 @@ func (r *Restored) prepare(ctx context.Context, to Options, aside string, by api
 	if err := refuseProblems(ctx, next); err != nil {
 		return err
 	}
-	if err := r.replayOld(ctx, to, next, by, at); err != nil {
+	if err := replay(next); err != nil {
 		return err
 	}
 	if err := next.write(ctx, func(conn *sqlite.Conn) error {
@@ -206,13 +244,17 @@ func (r *Restored) replayOld(ctx context.Context, to Options, next *Store, by ap
 	if err != nil {
 		return err
 	}
-	p := replay{old: old, next: next, by: by, at: at}
-	err = p.run(ctx)
-	r.Replayed, r.Unread = p.done, p.unread
-	if err == nil {
+	if err = r.replayFrom(ctx, old, next, by, at); err == nil {
 		err = old.alone(ctx, func() error { return old.emptyLog(ctx) }) // it must not be lost between two renames
 	}
 	return errors.Join(err, old.Close())
+}
+
+func (r *Restored) replayFrom(ctx context.Context, old Replaced, next *Store, by api.Actor, at time.Time) error {
+	p := replay{old: old, next: next, by: by, at: at}
+	err := p.run(ctx)
+	r.Replayed, r.Unread = p.done, p.unread
+	return err
 }
 
 // putInPlace makes a prepared database the one that is served, and keeps the one

@@ -31,7 +31,7 @@ type Harness struct {
 // Run runs the whole suite. fresh is called once for every test.
 func Run(t *testing.T, fresh func(t *testing.T) Harness) {
 	t.Helper()
-	for _, group := range []map[string]func(*suite){writing, reading, concurrency, lifecycle, crashes, tokens, joinCodes, policies, redactions, audits, names, care} {
+	for _, group := range []map[string]func(*suite){writing, reading, concurrency, lifecycle, crashes, tokens, joinCodes, policies, redactions, audits, names, devices, care} {
 		for _, name := range slices.Sorted(maps.Keys(group)) {
 			run := group[name]
 			t.Run(name, func(t *testing.T) {

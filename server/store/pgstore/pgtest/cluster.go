@@ -3,7 +3,9 @@ package pgtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +36,12 @@ hot_standby = on
 fsync = on
 log_min_messages = warning
 `
+
+// Forgetful is configuration for [New]: the server does not wait for the disk.
+// What it wrote is still there when all its processes are killed, for the system
+// keeps it; only the loss of the machine, which no test can bring about, would
+// take it. Do not measure with it.
+const Forgetful = "fsync = off"
 
 // Cluster is one PostgreSQL server with its files. One goroutine uses it.
 type Cluster struct {
@@ -76,6 +84,46 @@ func (b *base) newCluster(tb testing.TB) *Cluster {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 func (c *Cluster) log() string  { return filepath.Join(c.dir, "log") }
+
+// FilesWith lists the files of the cluster's data directory that hold a text, what
+// the server has only in memory not included.
+func (c *Cluster) FilesWith(tb testing.TB, text string) (names []string) {
+	tb.Helper()
+	err := filepath.WalkDir(c.data(), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
+			return nil // it went meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if bytes.Contains(content, []byte(text)) {
+			name, _ := filepath.Rel(c.data(), path)
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return names
+}
+
+// Directory makes an empty directory of the server's own user, for a tablespace.
+func (c *Cluster) Directory(tb testing.TB, name string) string {
+	tb.Helper()
+	dir := filepath.Join(c.dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := c.base.give(dir); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
 
 // Socket is the directory of the cluster's socket: host in a DSN.
 func (c *Cluster) Socket() string { return c.dir }
@@ -171,17 +219,16 @@ func (c *Cluster) Kill(tb testing.TB) {
 	if c.cmd == nil {
 		return
 	}
-	children := childrenOf(c.cmd.Process.Pid)
 	c.end(tb, syscall.SIGKILL)
-	for _, pid := range children {
-		if process, err := os.FindProcess(pid); err == nil {
-			_ = process.Kill() // it may have noticed by itself
+	// Nobody starts processes any more: what is left is all, one included that was
+	// being started at that moment. Some notice by themselves.
+	for left := processesIn(c.data()); len(left) > 0; left = processesIn(c.data()) {
+		for _, pid := range left {
+			if process, err := os.FindProcess(pid); err == nil {
+				_ = process.Kill()
+			}
 		}
-	}
-	for _, pid := range children {
-		for isChild(pid) {
-			<-time.After(time.Millisecond)
-		}
+		<-time.After(time.Millisecond)
 	}
 	if err := os.Remove(filepath.Join(c.data(), "postmaster.pid")); err != nil {
 		tb.Error(err)
@@ -222,27 +269,22 @@ func (c *Cluster) Restart(tb testing.TB) {
 	c.Start(tb)
 }
 
-// childrenOf lists the processes that pid started, where /proc says so.
-func childrenOf(pid int) (children []int) {
-	dirs, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range dirs {
-		text, err := os.ReadFile(file)
+// processesIn lists the processes that work in a directory, as every process of a
+// server does in its data, where /proc says so. Corpses work nowhere.
+func processesIn(dir string) (pids []int) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link)))
 		if err != nil {
 			continue
 		}
-		_, rest, _ := bytes.Cut(text, []byte(") ")) // what follows the name
-		fields := bytes.Fields(rest)
-		child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err == nil && len(fields) > 1 && string(fields[1]) == strconv.Itoa(pid) {
-			children = append(children, child)
+		if at, err := os.Readlink(link); err == nil && at == dir {
+			pids = append(pids, pid)
 		}
 	}
-	return children
-}
-
-// isChild reports whether a killed process is still there, but for its corpse.
-func isChild(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := bytes.Cut(text, []byte(") "))
-	return err == nil && !bytes.HasPrefix(rest, []byte("Z")) && bytes.Contains(text, []byte("(postgres)"))
+	return pids
 }

@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -17,14 +18,19 @@ var (
 )
 
 // Shared returns the cluster that all tests of this process share. It lives as
-// long as the process.
+// long as the process. Benchmarks find one that waits for the disk, and tests one
+// that does not, see [Forgetful].
 func Shared(tb testing.TB) *Cluster {
 	tb.Helper()
 	b := needBase(tb)
 	turn <- struct{}{}
 	defer func() { <-turn }()
 	if !started.Load() {
-		shared = *b.create(tb, nil)
+		conf := []string{Forgetful}
+		if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
+			conf = nil
+		}
+		shared = *b.create(tb, conf)
 		started.Store(true)
 	}
 	return &shared

@@ -28,6 +28,13 @@ func (c *Cluster) Follow(tb testing.TB, primary *Cluster, name string) {
 	c.Reload(tb)
 }
 
+// Leave makes a standby follow nobody from now on: it keeps what it has.
+func (c *Cluster) Leave(tb testing.TB) {
+	tb.Helper()
+	c.Exec(tb, "ALTER SYSTEM SET primary_conninfo = ''")
+	c.Reload(tb)
+}
+
 // Promote makes a standby the primary, as pg_ctl promote does, and returns when
 // it takes writes.
 func (c *Cluster) Promote(tb testing.TB) {

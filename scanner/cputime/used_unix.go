@@ -1,14 +1,13 @@
 //go:build unix
 
-package scanner_test
+package cputime
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime is the processor time that this process has used.
-func cpuTime() time.Duration {
+func used() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0
