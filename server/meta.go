@@ -76,6 +76,7 @@ func (c *call) live() error { return c.sendJSON(http.StatusOK, health{"live"}) }
 const (
 	reasonDraining = "draining: the server is stopping"
 	reasonStore    = "store not readable: the server's log says why"
+	reasonKeys     = "contents cannot be decrypted, a key is missing: the server's log says which"
 )
 
 // ready says whether requests should be sent here, and if not, why.
@@ -86,6 +87,12 @@ func (c *call) ready() error {
 	if err := c.auth.Healthy(c.r.Context()); err != nil {
 		c.log.DebugContext(c.r.Context(), "not ready", "request_id", c.id, "error", err)
 		return api.Errorf(api.ErrUnavailable, reasonStore)
+	}
+	if c.o.Ready != nil {
+		if err := c.o.Ready(c.r.Context()); err != nil {
+			c.log.ErrorContext(c.r.Context(), "not ready", "request_id", c.id, "error", err)
+			return api.Errorf(api.ErrUnavailable, reasonKeys)
+		}
 	}
 	return c.sendJSON(http.StatusOK, health{"ready"})
 }

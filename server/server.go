@@ -75,6 +75,10 @@ type Options struct {
 	DrainTime time.Duration
 	// AccessLog gets one line for each request. Default: Log, at debug.
 	AccessLog *slog.Logger
+	// Ready says why requests should not be sent here, beside what the server knows
+	// itself: an error makes [api.PathReady] say that contents cannot be decrypted.
+	// Default: nothing.
+	Ready func(context.Context) error
 	// Meter counts what happens. Default: nobody does.
 	Meter Meter
 	// Log gets failures as errors. Default: discarded.

@@ -136,6 +136,11 @@ func TestBadArguments(t *testing.T) {
 		{"server", "token", "create", "--data", m.xdg("data"), "--name", "n", "--repo", "a/b", "--role", "reader", "--expires", "2001-01-01"},
 		{"server", "token", "list", "x"},
 		{"server", "token", "revoke"},
+		{"server", "key", "nope"},
+		{"server", "key", "new"},
+		{"server", "key", "new", filepath.Join(m.home, "no-such", "keys")},
+		{"server", "key", "new", "--add", filepath.Join(m.home, "no-such-keys")},
+		{"server", "key", "rotate", "x"},
 		{"version", "x"},
 		{"version", "--nope"},
 	}

@@ -53,11 +53,12 @@ var layout = map[string]rule{
 	"server/auth/forge":                   {may: []string{"api"}},
 	"server/auth/forge/forgetest":         {testOnly: true},
 	"server/store":                        {may: []string{"api"}},
-	"server/store/storetest":              {may: []string{"api", "server/store"}, testOnly: true},
+	"server/store/seal":                   {may: []string{"internal/atomicfile"}},
+	"server/store/storetest":              {may: []string{"api", "server/store", "server/store/seal"}, testOnly: true},
 	"server/store/sqlitestore/sqlitetest": {may: []string{"server/store", "server/store/sqlitestore"}, testOnly: true},
-	"server/store/pgstore":                {may: []string{"api", "server/store"}},
+	"server/store/pgstore":                {may: []string{"api", "server/store", "server/store/seal"}},
 	"server/store/pgstore/pgtest":         {testOnly: true},
-	"server/store/sqlitestore":            {may: []string{"api", "server/store", "internal/atomicfile"}},
+	"server/store/sqlitestore":            {may: []string{"api", "server/store", "server/store/seal", "internal/atomicfile"}},
 
 	"agents/claude": {may: []string{"api", "memory", "sync/remote", "sync/memdir", "internal/control"}},
 

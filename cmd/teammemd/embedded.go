@@ -243,6 +243,9 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 	if c.AccessLog {
 		o.AccessLog = e.requests
 	}
+	if sealed, ok := e.backend.(store.Sealed); ok {
+		o.Ready = sealed.KeysReady
+	}
 	if e.metrics != nil {
 		o.Meter = e.metrics
 	}

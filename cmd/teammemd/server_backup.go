@@ -27,7 +27,8 @@ func (a *app) backupCommand() *cobra.Command {
 		Long: "Copy the database as it is at one moment into FILE, beside a server that may be\n" +
 			"running. FILE is readable by its owner alone and takes the place of an earlier\n" +
 			"backup of that name once it is whole. It holds everything: keep it as safe as the\n" +
-			"database. It is the same for SQLite and PostgreSQL: one restores the other's.",
+			"database. What is encrypted stays so: a restore needs the key file, which is not in\n" +
+			"it. It is the same for SQLite and PostgreSQL: one restores the other's.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.backup(cmd.Context(), &server, args[0]) },
 	}
@@ -39,12 +40,20 @@ func (a *app) backup(ctx context.Context, flags *serverFlags, file string) error
 	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !dir.IsDir() {
 		return fmt.Errorf("%w: there is no directory %s", api.ErrUsage, filepath.Dir(file))
 	}
-	err := a.withStore(ctx, flags, func(s store.Backend) error {
+	c, err := flags.loadStore(a)
+	if err != nil {
+		return err
+	}
+	keys, err := loadKeys(c)
+	if err != nil {
+		return err
+	}
+	err = a.withStore(ctx, flags, func(s store.Backend) error {
 		switch s := s.(type) {
 		case *sqlitestore.Store:
 			return s.Backup(ctx, file)
 		case *pgstore.Store:
-			return s.Dump(ctx, func(tables sqlitestore.Tables) error { return sqlitestore.WriteBackup(ctx, file, tables) })
+			return s.Dump(ctx, func(tables sqlitestore.Tables) error { return sqlitestore.WriteBackup(ctx, file, keys, tables) })
 		}
 		return fmt.Errorf("%w: not a database that can be backed up", api.ErrInternal)
 	})
@@ -90,14 +99,19 @@ func (a *app) restoreServer(ctx context.Context, flags *serverFlags, file string
 	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%w: there is no file %s", api.ErrUsage, file)
 	}
+	keys, err := loadKeys(c)
+	if err != nil {
+		return err
+	}
 	by, now := api.Actor{Token: "server restore"}, time.Now().UTC().Truncate(time.Millisecond)
+	to := sqlitestore.Options{Dir: c.Data, Keys: keys}
 	var done sqlitestore.Restored
 	if c.Database.URL == "" {
-		if done, err = sqlitestore.Restore(ctx, c.Data, file, by, now); err != nil {
+		if done, err = sqlitestore.Restore(ctx, to, file, by, now); err != nil {
 			err = explainStore(c.Data, err)
 		}
 	} else {
-		done, err = a.restoreDatabase(ctx, c, file, by, now)
+		done, err = a.restoreDatabase(ctx, c.Database.URL, to, file, by, now)
 	}
 	if err != nil {
 		return err
@@ -110,8 +124,8 @@ func (a *app) restoreServer(ctx context.Context, flags *serverFlags, file string
 
 // restoreDatabase restores into PostgreSQL. The backup is prepared in the data
 // directory.
-func (a *app) restoreDatabase(ctx context.Context, c config.Server, file string, by api.Actor, at time.Time) (done sqlitestore.Restored, err error) {
-	opened, err := openDatabase(ctx, pgstore.Options{DSN: c.Database.URL, Serve: true, Log: a.logger(slog.LevelWarn, false)})
+func (a *app) restoreDatabase(ctx context.Context, dsn string, to sqlitestore.Options, file string, by api.Actor, at time.Time) (done sqlitestore.Restored, err error) {
+	opened, err := openDatabase(ctx, pgstore.Options{DSN: dsn, Serve: true, Keys: to.Keys, Log: a.logger(slog.LevelWarn, false)})
 	if err != nil {
 		return done, err
 	}
@@ -125,8 +139,8 @@ func (a *app) restoreDatabase(ctx context.Context, c config.Server, file string,
 		if data {
 			old = s
 		}
-		if done, err = sqlitestore.RestoreTo(ctx, c.Data, file, old, by, at, take); err != nil {
-			err = explainStore(c.Data, err)
+		if done, err = sqlitestore.RestoreTo(ctx, to, file, old, by, at, take); err != nil {
+			err = explainStore(to.Dir, err)
 		}
 		return err
 	})

@@ -45,7 +45,7 @@ func (a *app) withBackend(flags *serverFlags, use func(store.Backend) error, ope
 	if err != nil {
 		return err
 	}
-	err = use(backend)
+	err = explainKeys(use(backend))
 	if closing := backend.Close(); closing != nil {
 		err = errors.Join(err, fmt.Errorf("closing the store in %q: %w", storeName(c), closing))
 	}

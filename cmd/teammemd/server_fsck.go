@@ -16,7 +16,8 @@ func (a *app) fsckCommand() *cobra.Command {
 		Short: "Read everything that a server keeps and report what contradicts",
 		Long: "Read everything that a server keeps, beside one that may be running, and report\n" +
 			"what contradicts: the database's own check, contents against their checksums,\n" +
-			"states against history, audit chains against their hashes. One problem a line;\n" +
+			"states against history, audit chains against their hashes, encrypted contents by opening\n" +
+			"each. It counts what is encrypted and what is plain. One problem a line;\n" +
 			"the exit code is 1 where there is any. Nothing is changed.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.fsck(cmd.Context(), &server) },
@@ -34,7 +35,13 @@ type problemRow struct {
 
 func (a *app) fsck(ctx context.Context, flags *serverFlags) error {
 	rows := []problemRow{}
-	err := a.withStore(ctx, flags, func(s store.Backend) error {
+	var kept store.Sealing
+	err := a.withStore(ctx, flags, func(s store.Backend) (err error) {
+		if sealed, ok := s.(store.Sealed); ok {
+			if kept, err = sealed.Sealing(ctx); err != nil {
+				return err
+			}
+		}
 		return s.Check(ctx, func(p store.Problem) {
 			row := problemRow{p.Repo.String(), p.Key.String(), p.What}
 			rows = append(rows, row)
@@ -47,9 +54,12 @@ func (a *app) fsck(ctx context.Context, flags *serverFlags) error {
 		return err
 	}
 	if a.json {
-		if err := a.printJSON(map[string]any{"schema": schema, "sound": len(rows) == 0, "problems": rows}); err != nil {
+		if err := a.printJSON(map[string]any{"schema": schema, "sound": len(rows) == 0, "problems": rows, "plain": kept.Plain, "encrypted": kept.Sealed, "data_keys": kept.Keys}); err != nil {
 			return err
 		}
+	}
+	if !a.json && kept.Keys > 0 {
+		a.printf("contents: %d encrypted, %d plain\n", kept.Sealed, kept.Plain)
 	}
 	if len(rows) > 0 {
 		a.worse(exitOfProblems)

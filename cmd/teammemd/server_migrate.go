@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/pgstore"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
@@ -28,7 +29,9 @@ func (a *app) migrateCommand() *cobra.Command {
 		Short: "Move everything to PostgreSQL, or spread its tables over a Citus cluster",
 		Long: "Move repos with their history, redactions and chains of audit rows, policies,\n" +
 			"tokens and accounts from SQLite to an empty PostgreSQL database: all or nothing.\n" +
-			"Stop the server before. Clients go on as if nothing had happened.\n\n" +
+			"Stop the server before. Clients go on as if nothing had happened.\n" +
+			"With encryption_key_file what is encrypted there is opened, and everything is\n" +
+			"encrypted anew here.\n\n" +
 			"Without --to, and for --distribute, the database is the configuration's,\n" +
 			"database.url. A password does not belong on a command line.",
 		Args: cobra.NoArgs,
@@ -41,41 +44,45 @@ func (a *app) migrateCommand() *cobra.Command {
 	return cmd
 }
 
-// places judges the flags and returns the directory and the database.
-func (m *migration) places(a *app) (dir, dsn string, err error) {
+// places judges the flags and returns the directory, the database, and the
+// configuration.
+func (m *migration) places(a *app) (dir, dsn string, c config.Server, err error) {
 	usage := func(text string) error {
 		return withHint(fmt.Errorf("%w: %s", api.ErrUsage, text), "see 'teammemd server migrate --help'")
 	}
 	dir, sqlite := strings.CutPrefix(m.from, "sqlite:")
 	switch {
 	case m.distribute == (m.from != ""):
-		return "", "", usage("say either --from or --distribute")
+		return "", "", c, usage("say either --from or --distribute")
 	case m.from != "" && (!sqlite || dir == ""):
-		return "", "", usage("--from must be sqlite:DIR")
+		return "", "", c, usage("--from must be sqlite:DIR")
 	}
 	dsn = m.to
 	if rest, short := strings.CutPrefix(m.to, "postgres:"); short && !strings.HasPrefix(rest, "//") {
 		dsn = rest
 	}
+	if c, err = m.server.load(a); err != nil {
+		return "", "", c, err
+	}
 	if m.to == "" {
-		c, err := m.server.load(a)
-		if err != nil {
-			return "", "", err
-		}
 		dsn = c.Database.URL
 	}
 	if dsn == "" {
-		return "", "", usage("no database named: --to, or database.url in the configuration")
+		return "", "", c, usage("no database named: --to, or database.url in the configuration")
 	}
-	return dir, dsn, nil
+	return dir, dsn, c, nil
 }
 
 func (a *app) migrate(ctx context.Context, m *migration) error {
-	dir, dsn, err := m.places(a)
+	dir, dsn, c, err := m.places(a)
 	if err != nil {
 		return err
 	}
-	opened, err := openDatabase(ctx, pgstore.Options{DSN: dsn, Serve: true})
+	keys, err := loadKeys(c)
+	if err != nil {
+		return err
+	}
+	opened, err := openDatabase(ctx, pgstore.Options{DSN: dsn, Serve: true, Keys: keys})
 	if err != nil {
 		return err
 	}
@@ -86,7 +93,7 @@ func (a *app) migrate(ctx context.Context, m *migration) error {
 	if m.distribute {
 		err = a.distribute(ctx, to)
 	} else {
-		err = a.moveTo(ctx, dir, to)
+		err = a.moveTo(ctx, sqlitestore.Options{Dir: dir, Serve: true, Keys: keys}, to)
 	}
 	return errors.Join(err, to.Close())
 }
@@ -106,12 +113,13 @@ func (a *app) distribute(ctx context.Context, to *pgstore.Store) error {
 }
 
 // moveTo fills a database, and reads both again to see that they are alike.
-func (a *app) moveTo(ctx context.Context, dir string, to *pgstore.Store) (err error) {
+func (a *app) moveTo(ctx context.Context, source sqlitestore.Options, to *pgstore.Store) (err error) {
+	dir := source.Dir
 	if found, err := isDir(dir); err != nil || !found {
 		return errors.Join(err, withHint(fmt.Errorf("%w: there is no store in %s", api.ErrUsage, dir), "name the data directory of the server: --from sqlite:DIR"))
 	}
 	// The lock keeps a server from writing meanwhile.
-	from, err := sqlitestore.Open(ctx, sqlitestore.Options{Dir: dir, Serve: true})
+	from, err := sqlitestore.Open(ctx, source)
 	if err != nil {
 		return explainStore(dir, err)
 	}

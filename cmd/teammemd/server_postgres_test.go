@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,52 @@ func becomes(t *testing.T, method, server, token, body string, status int, part 
 		last = answer
 	}
 	t.Fatalf("%s never became %d with %q: %s", method, status, part, last)
+}
+
+// TestPostgresEncrypted moves encrypted data to PostgreSQL, and changes keys while a
+// server runs.
+func TestPostgresEncrypted(t *testing.T) {
+	t.Parallel()
+	k := newKeyed(t)
+	k.server(0, "key", "new", k.keys)
+	secret := token(t, k.data, api.Writer, "acme/*")
+	old := startServer(t, k.with()...)
+	if status, _, answer := asks(t, http.MethodPut, old.url, secret, `{"entries":{"a.md":"one"}}`); status != http.StatusOK {
+		t.Fatal(answer)
+	}
+	old.stop()
+	target := newKeyed(t)
+	target.keys = k.keys
+	settings := "encryption_key_file = '" + k.keys + "'\n[database]\nurl = \"" + pgtest.Schema(t) + "\"\n"
+	if err := os.WriteFile(target.config, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantIn(t, "moving", target.server(0, target.with("migrate", "--from", "sqlite:"+k.data)...), "moved 1 repos")
+	p := startServer(t, target.with()...)
+	becomes(t, http.MethodPut, p.url, secret, `{"entries":{"b.md":"two"}}`, http.StatusOK, "")
+	wantIn(t, "changing keys", target.server(0, target.with("key", "rotate", "--contents")...), "contents: 2 encrypted now; in all 2 encrypted, 0 plain")
+	becomes(t, http.MethodPut, p.url, secret, `{"entries":{"c.md":"three"}}`, http.StatusOK, "")
+	becomes(t, http.MethodGet, p.url, secret, "", http.StatusOK, `"a.md":"one"`)
+	becomes(t, http.MethodGet, p.url, secret, "", http.StatusOK, `"c.md":"three"`)
+	wantIn(t, "fsck", target.server(0, target.with("fsck")...), "contents: 3 encrypted, 0 plain", "sound")
+
+	// The next key is not this server's, until it is restarted.
+	target.server(0, "key", "new", "--add", k.keys)
+	target.server(0, target.with("key", "rotate", "--contents")...)
+	becomes(t, http.MethodGet, p.url, secret, "", http.StatusServiceUnavailable, "unavailable")
+	ready := p.ask(http.MethodGet, api.PathReady, "", "")
+	if ready.status != http.StatusServiceUnavailable {
+		t.Errorf("ready: %d", ready.status)
+	}
+	wantIn(t, "ready", ready.body, "a key is missing")
+	wantIn(t, "the log", p.log.String(), "the key file lacks a key")
+	p.stop()
+	p = startServer(t, target.with()...)
+	becomes(t, http.MethodGet, p.url, secret, "", http.StatusOK, `"a.md":"one"`)
+	if got := p.ask(http.MethodGet, api.PathReady, "", ""); got.status != http.StatusOK {
+		t.Errorf("ready again: %d", got.status)
+	}
+	p.stop()
 }
 
 // TestPostgres moves a server's data to PostgreSQL, serves them by two processes,

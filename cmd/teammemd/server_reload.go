@@ -70,6 +70,9 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	if keep("database.url", old.Database.URL != c.Database.URL) {
 		c.Database.URL = old.Database.URL
 	}
+	if keep("encryption_key_file", old.EncryptionKeyFile != c.EncryptionKeyFile) {
+		c.EncryptionKeyFile = old.EncryptionKeyFile
+	}
 	if keep("tls_cert", (old.TLSCert == "") != (c.TLSCert == "")) {
 		c.TLSCert, c.TLSKey = old.TLSCert, old.TLSKey
 	}

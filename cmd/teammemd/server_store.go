@@ -12,6 +12,7 @@ import (
 	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/pgstore"
+	"github.com/teammem/teammemd/server/store/seal"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 )
 
@@ -19,19 +20,48 @@ import (
 // the only one on SQLite, one of several on PostgreSQL. Errors are those of
 // [explainStore]. meter may be nil.
 func openServing(ctx context.Context, c config.Server, log *slog.Logger, meter store.Meter) (store.Backend, error) {
-	if c.Database.URL != "" {
-		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL, Serve: true, Log: log, Meter: meter})
+	keys, err := loadKeys(c)
+	if err != nil {
+		return nil, err
 	}
-	return openStore(ctx, sqlitestore.Options{Dir: c.Data, Serve: true, Meter: meter})
+	if c.Database.URL != "" {
+		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL, Serve: true, Keys: keys, Log: log, Meter: meter})
+	}
+	return openStore(ctx, sqlitestore.Options{Dir: c.Data, Serve: true, Keys: keys, Meter: meter})
 }
 
 // openBeside opens the store of a configuration for its credentials, beside a
 // server that may be running on it.
 func openBeside(ctx context.Context, c config.Server) (store.Backend, error) {
-	if c.Database.URL != "" {
-		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL})
+	keys, err := loadKeys(c)
+	if err != nil {
+		return nil, err
 	}
-	return openStore(ctx, sqlitestore.Options{Dir: c.Data})
+	if c.Database.URL != "" {
+		return openDatabase(ctx, pgstore.Options{DSN: c.Database.URL, Keys: keys})
+	}
+	return openStore(ctx, sqlitestore.Options{Dir: c.Data, Keys: keys})
+}
+
+// loadKeys reads the key file that a configuration names, nil for none. The error
+// wraps [api.ErrConfig].
+func loadKeys(c config.Server) (*seal.Keys, error) {
+	if c.EncryptionKeyFile == "" {
+		return nil, nil //nolint:nilnil // nil is how a store without encryption has its keys
+	}
+	keys, err := seal.Load(c.EncryptionKeyFile)
+	if err != nil {
+		return nil, withHint(fmt.Errorf("%w: encryption_key_file: %w", api.ErrConfig, err), "mend encryption_key_file (TEAMMEMD_SERVER_ENCRYPTION_KEY_FILE), or make a file by 'teammemd server key new FILE'")
+	}
+	return keys, nil
+}
+
+// explainKeys adds what a person can do where a key is missing.
+func explainKeys(err error) error {
+	if errors.Is(err, seal.ErrNoKey) {
+		return withHint(fmt.Errorf("%w: %w", api.ErrConfig, err), "name the file that has it: encryption_key_file in the configuration, or TEAMMEMD_SERVER_ENCRYPTION_KEY_FILE")
+	}
+	return err
 }
 
 // storeName names the store of a configuration for people.
@@ -55,7 +85,7 @@ func openDatabase(ctx context.Context, o pgstore.Options) (store.Backend, error)
 	switch {
 	case err == nil:
 		return s, nil
-	case errors.Is(err, store.ErrNewerSchema):
+	case errors.Is(err, store.ErrNewerSchema), errors.Is(err, seal.ErrNoKey), errors.Is(err, seal.ErrDamaged):
 		return nil, explainStore("", err)
 	case errors.Is(err, pgstore.ErrDSN), errors.Is(err, pgstore.ErrRefused):
 		return nil, withHint(fmt.Errorf("%w: %w", api.ErrConfig, err), "mend database.url (TEAMMEMD_SERVER_DATABASE_URL), or what it names")
@@ -72,6 +102,10 @@ func explainStore(dir string, err error) error {
 		return withHint(fmt.Errorf("%w: another server serves %s", api.ErrAlreadyRunning, dir), "stop that one, or name another directory: --data DIR")
 	case errors.Is(err, store.ErrNewerSchema):
 		return withHint(fmt.Errorf("%w: %w", api.ErrConfig, err), "a newer teammemd wrote it: use that release or a later one")
+	case errors.Is(err, seal.ErrNoKey):
+		return explainKeys(err)
+	case errors.Is(err, seal.ErrDamaged):
+		return withHint(fmt.Errorf("%w: %w", api.ErrConfig, err), "encryption_key_file has another key under this name: name the file that has the right one")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
 		return withHint(fmt.Errorf("%w: the data directory %s cannot be used: %w", api.ErrConfig, dir, err), "run as the user who owns it, or name another directory: --data DIR")
 	}

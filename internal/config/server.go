@@ -28,6 +28,9 @@ type Server struct {
 	Listen string `toml:"listen"`
 	// Data is the directory of the database.
 	Data string `toml:"data"`
+	// EncryptionKeyFile has the master keys under which contents are encrypted, ""
+	// for contents as they are.
+	EncryptionKeyFile string `toml:"encryption_key_file"`
 	// TLSCert and TLSKey are PEM files; both or neither.
 	TLSCert string `toml:"tls_cert"`
 	// TLSKey is the certificate's private key.

@@ -16,6 +16,8 @@ import (
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/pgstore"
 	"github.com/teammem/teammemd/server/store/pgstore/pgtest"
+	"github.com/teammem/teammemd/server/store/seal"
+	"github.com/teammem/teammemd/server/store/storetest"
 )
 
 // entries makes a change of n entries of 4 KB each, all different.
@@ -59,8 +61,15 @@ func plainPool(b *testing.B, dsn string) *pgxpool.Pool {
 // BenchmarkPut is one durable change of 20 entries of 4 KB, in turn with its floor:
 // one INSERT of as many rows of the same bytes into a table without a key.
 func BenchmarkPut(b *testing.B) {
+	for name, keys := range map[string]*seal.Keys{"plain": nil, "encrypted": storetest.Keys(b)} {
+		b.Run(name, func(b *testing.B) { benchmarkPut(b, keys) })
+	}
+}
+
+func benchmarkPut(b *testing.B, keys *seal.Keys) {
+	b.Helper()
 	dsn := pgtest.Schema(b)
-	s, pool := serve(b, dsn), plainPool(b, dsn)
+	s, pool := sealing(b, dsn, keys), plainPool(b, dsn)
 	write := func(c store.Change) {
 		if _, err := s.Update(b.Context(), acme, func(store.Tx) (store.Change, error) { return c, nil }); err != nil {
 			b.Fatal(err)

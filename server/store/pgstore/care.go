@@ -11,6 +11,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // NewEpoch gives the store a new epoch.
@@ -49,7 +50,7 @@ const prune = `
 	), marked AS (
 		UPDATE versions v SET pruned = true FROM gone g WHERE v.repo = $1 AND v.version = g.version AND v.ordinal = g.ordinal RETURNING v.sum
 	), deleted AS (
-		DELETE FROM bodies b WHERE b.repo = $1 AND b.sum IN (SELECT m.sum FROM marked m) RETURNING octet_length(b.content) AS n
+		DELETE FROM bodies b WHERE b.repo = $1 AND b.sum IN (SELECT m.sum FROM marked m) RETURNING octet_length(b.content) - CASE WHEN b.data_key = 0 THEN 0 ELSE $4::int END AS n
 	)
 	SELECT (SELECT count(*) FROM marked), (SELECT count(*) FROM deleted), (SELECT coalesce(sum(n), 0) FROM deleted)`
 
@@ -60,7 +61,7 @@ func (s *Store) Prune(ctx context.Context, repo api.Repo, r store.Retention, by 
 	}
 	if err = s.read(ctx, func(q querier) error { _, err := s.written(ctx, q, repo); return err }); err == nil && (!r.Before.IsZero() || r.Keep > 0) {
 		err = s.inRepo(ctx, repo, func(ctx context.Context, tx pgx.Tx, id int64) error {
-			if err := tx.QueryRow(ctx, prune, id, toMillis(r.Before), int64(max(r.Keep, 0))).Scan(&done.Versions, &done.Bodies, &done.Bytes); err != nil || done == (store.Pruned{}) {
+			if err := tx.QueryRow(ctx, prune, id, toMillis(r.Before), int64(max(r.Keep, 0)), seal.Overhead).Scan(&done.Versions, &done.Bodies, &done.Bytes); err != nil || done == (store.Pruned{}) {
 				return err
 			}
 			detail := fmt.Sprintf(`{"versions":%d,"bodies":%d,"bytes":%d}`, done.Versions, done.Bodies, done.Bytes)

@@ -51,7 +51,7 @@ func (s *Store) checkOnce(ctx context.Context, found func(store.Problem)) error 
 			return err
 		}
 		for _, r := range repos {
-			r.found = found
+			r.found, r.seals = found, &s.seals
 			if err := r.check(ctx, tx); err != nil {
 				return fmt.Errorf("repo number %d: %w", r.id, err)
 			}
@@ -104,6 +104,8 @@ var strays = []struct{ what, query string }{
 	{"tombstones belong to no repo", "SELECT count(*) FROM tombs t WHERE NOT EXISTS (SELECT FROM repos r WHERE r.repo = t.repo)"},
 	{"versions belong to no repo", "SELECT count(*) FROM versions t WHERE NOT EXISTS (SELECT FROM repos r WHERE r.repo = t.repo)"},
 	{"contents belong to no repo", "SELECT count(*) FROM bodies t WHERE NOT EXISTS (SELECT FROM repos r WHERE r.repo = t.repo)"},
+	{"data keys belong to no repo", "SELECT count(*) FROM data_keys t WHERE NOT EXISTS (SELECT FROM repos r WHERE r.repo = t.repo)"},
+	{"the state of the data keys is missing", "SELECT (count(*) <> 1)::int FROM data_rotation"},
 	{"redactions belong to no repo", "SELECT count(*) FROM redactions t WHERE NOT EXISTS (SELECT FROM repos r WHERE r.repo = t.repo)"},
 	{"audit rows belong to no repo", "SELECT count(*) FROM audit t WHERE NOT EXISTS (SELECT FROM repos r WHERE r.repo = t.repo)"},
 	{"policy entries belong to no repo", "SELECT count(*) FROM scan_policy t WHERE NOT EXISTS (SELECT FROM repos r WHERE r.repo = t.repo)"},
@@ -138,6 +140,7 @@ type checkedRepo struct {
 	number   int64
 	hash     []byte
 	found    func(store.Problem)
+	seals    *sealer
 
 	live   map[api.Key]store.Version // the newest version of each key
 	kept   map[api.Checksum]bool     // contents that must be there

@@ -3,11 +3,13 @@ package pgstore
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // checkChain follows the chain from its beginning and returns the rows that made
@@ -185,30 +187,73 @@ func (r *checkedRepo) checkHead(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// checkBodies computes the checksum of every content.
+// checkBodies opens every content and computes its checksum.
 func (r *checkedRepo) checkBodies(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, "SELECT sum, content FROM bodies WHERE repo = $1", r.id)
+	// The connection is busy while contents are read: all keys come first.
+	keys, err := r.dataKeys(ctx, tx)
 	if err != nil {
 		return err
 	}
-	var stored, content []byte
-	_, err = pgx.ForEachRow(rows, []any{&stored, &content}, func() error {
-		sum, err := sumOf(stored)
-		switch {
-		case err != nil:
+	rows, err := tx.Query(ctx, "SELECT "+contentColumns+" FROM bodies WHERE repo = $1", r.id)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		c, err := scanContent(rows)
+		if err != nil {
 			r.problem(api.Key{}, "a content: %v", err)
-		case r.ledger[sum]:
-			r.problem(api.Key{}, "a content that was redacted is there: %s", sum)
-		case api.SumString(string(content)) != sum:
-			r.problem(api.Key{}, "a content is not that of its checksum %s", sum)
-		case !r.kept[sum]:
-			r.problem(api.Key{}, "a content is there that no version has: %s", sum)
+			continue
 		}
-		delete(r.kept, sum)
-		return nil
-	})
+		r.checkContent(&c, keys)
+		delete(r.kept, c.sum)
+	}
 	for sum := range r.kept {
 		r.problem(api.Key{}, "a content is missing: %s", sum)
 	}
-	return err
+	return rows.Err()
+}
+
+func (r *checkedRepo) checkContent(c *content, keys map[int64]*seal.DataKey) {
+	text := string(c.text)
+	if c.key != 0 {
+		key, err := keys[c.key], errKeyGone
+		if key != nil {
+			text, err = key.Open(c.sum, c.text)
+		}
+		if key == nil || err != nil {
+			r.problem(api.Key{}, "a content: %s: %v", c.sum, err)
+			return
+		}
+	}
+	switch {
+	case r.ledger[c.sum]:
+		r.problem(api.Key{}, "a content that was redacted is there: %s", c.sum)
+	case api.SumString(text) != c.sum:
+		r.problem(api.Key{}, "a content is not that of its checksum %s", c.sum)
+	case !r.kept[c.sum]:
+		r.problem(api.Key{}, "a content is there that no version has: %s", c.sum)
+	}
+}
+
+// dataKeys unwraps the data keys of the repo. One that does not open is told; one
+// whose master key is missing is an error, since nothing can be checked then.
+func (r *checkedRepo) dataKeys(ctx context.Context, tx pgx.Tx) (map[int64]*seal.DataKey, error) {
+	stored, err := storedKeys(ctx, tx, "WHERE repo = $1", r.id)
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[int64]*seal.DataKey, len(stored))
+	for _, k := range stored {
+		key, err := r.seals.keys.Unwrap(r.id, k.number, k.Wrapped)
+		switch {
+		case errors.Is(err, seal.ErrNoKey):
+			return nil, err
+		case err != nil:
+			r.problem(api.Key{}, "%v", err)
+		default:
+			keys[k.number] = key
+		}
+	}
+	return keys, nil
 }

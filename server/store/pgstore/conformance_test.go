@@ -7,6 +7,7 @@ import (
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/pgstore"
 	"github.com/teammem/teammemd/server/store/pgstore/pgtest"
+	"github.com/teammem/teammemd/server/store/seal"
 	"github.com/teammem/teammemd/server/store/storetest"
 )
 
@@ -25,7 +26,9 @@ func TestAccounts(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
-	for name, rows := range map[string]int{"cached": 0, "tiny cache": 3} {
+	// Two things at once, which have nothing to do with each other: each run is a
+	// cluster and some thousand commits.
+	for name, o := range map[string]pgstore.Options{"cached": {}, "tiny cache, encrypted": {CachedRows: 3, Keys: storetest.Keys(t)}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of the time goes into waiting for the server
 			cluster := pgtest.New(t, pgtest.Forgetful)
@@ -35,7 +38,9 @@ func TestConformance(t *testing.T) {
 				open := func(serve bool) func() (store.Backend, error) {
 					return func() (store.Backend, error) {
 						// A cluster that was killed may take a while to come back.
-						return pgstore.Open(t.Context(), pgstore.Options{DSN: dsn, Serve: serve, CachedRows: rows, Patience: 30 * time.Second})
+						o := o
+						o.DSN, o.Serve, o.Patience = dsn, serve, 30*time.Second
+						return pgstore.Open(t.Context(), o)
 					}
 				}
 				// What a crash leaves is what the server finds when it starts again.
@@ -47,4 +52,15 @@ func TestConformance(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestSealed(t *testing.T) {
+	t.Parallel()
+	storetest.RunSealed(t, func(t *testing.T) storetest.SealedHarness {
+		t.Helper()
+		dsn := pgtest.Schema(t)
+		return storetest.SealedHarness{Open: func(keys *seal.Keys) (store.Backend, error) {
+			return pgstore.Open(t.Context(), pgstore.Options{DSN: dsn, Serve: true, Keys: keys})
+		}}
+	})
 }

@@ -77,9 +77,12 @@ var functions = []string{
 	"teammemd_actor(bigint, text, bytea, text)",
 	"teammemd_chain(bigint, bigint, bytea, text, text, bigint, bigint, bytea, text, bytea, bytea)",
 	"teammemd_audit(bigint, text, bytea, text, text, bigint, bytea, text, bytea)",
-	"teammemd_apply(bigint, text, bigint, uuid, bigint, text, bytea, text, text, text, bytea, text, bytea, bytea, " +
-		"text[], text[], bytea[], integer[], text[], bytea[], bytea[], bytea[], bytea[], boolean, boolean, bytea[])",
+	apply + ", bigint)",
+	apply + ")", // of the release before
 }
+
+const apply = "teammemd_apply(bigint, text, bigint, uuid, bigint, text, bytea, text, text, text, bytea, text, bytea, bytea, " +
+	"text[], text[], bytea[], integer[], text[], bytea[], bytea[], bytea[], bytea[], boolean, boolean, bytea[]"
 
 // distribution returns the statements, the table that others lie beside first.
 func distribution() []step {

@@ -14,7 +14,7 @@ import (
 var dumped = map[string]string{
 	"meta":       "SELECT name, value FROM meta",
 	"repos":      "SELECT repo AS id, name, version, modified_ms, nullif(identity, '') AS identity, audit_number AS chain, audit_hash AS chain_hash FROM repos ORDER BY repo",
-	"bodies":     "SELECT repo, sum, content FROM bodies",
+	"bodies":     "SELECT repo, sum, content, data_key FROM bodies",
 	"entries":    "SELECT repo, key, sum, bytes, version, modified_ms, allowed FROM entries",
 	"tombs":      "SELECT repo, key, version FROM tombs",
 	"redactions": "SELECT repo, sum, at_ms FROM redactions",
@@ -40,13 +40,12 @@ var dumped = map[string]string{
 // remade are the rows that mean the same there in another form.
 var remade = map[string]func(theirs) error{
 	"meta":   numbered,
-	"bodies": textIn("content"),
 	"actors": spread,
 }
 
 // Dump lends use a way to read whole tables, all of one moment, beside servers
 // that write: the rows are those that sqlitestore's Dump lends of the same store, so
-// that one can be made of the other. The rows of a table end with an error, if any,
+// that one can be made of the other. What is encrypted is opened. The rows of a table end with an error, if any,
 // and must be read to their end, or to where the reader stops, before the next
 // table's.
 func (s *Store) Dump(ctx context.Context, use func(table func(name string) iter.Seq2[map[string]any, error]) error) error {
@@ -57,7 +56,7 @@ func (s *Store) Dump(ctx context.Context, use func(table func(name string) iter.
 	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		return use(func(name string) iter.Seq2[map[string]any, error] {
 			return func(yield func(map[string]any, error) bool) {
-				if err := rowsOf(ctx, tx, name, yield); err != nil {
+				if err := s.rowsOf(ctx, tx, name, yield); err != nil {
 					yield(nil, fmt.Errorf("table %s: %w", name, err))
 				}
 			}
@@ -70,10 +69,19 @@ func (s *Store) Dump(ctx context.Context, use func(table func(name string) iter.
 }
 
 // rowsOf returns an error only where the reader has not stopped.
-func rowsOf(ctx context.Context, tx pgx.Tx, name string, yield func(map[string]any, error) bool) error {
+func (s *Store) rowsOf(ctx context.Context, tx pgx.Tx, name string, yield func(map[string]any, error) bool) error {
 	query, known := dumped[name]
 	if !known {
 		return fmt.Errorf("there is no table %q", name)
+	}
+	remake := remade[name]
+	if name == "bodies" {
+		// The connection is busy while contents are read: all keys come first.
+		keys, err := storedKeys(ctx, tx, "")
+		if err != nil {
+			return err
+		}
+		remake = s.seals.opener(keys)
 	}
 	rows, err := tx.Query(ctx, query)
 	if err != nil {
@@ -81,7 +89,7 @@ func rowsOf(ctx context.Context, tx pgx.Tx, name string, yield func(map[string]a
 	}
 	defer rows.Close()
 	for rows.Next() {
-		row, err := rowOf(rows, remade[name])
+		row, err := rowOf(rows, remake)
 		if err != nil {
 			return err
 		}
@@ -118,10 +126,40 @@ func rowOf(rows pgx.Rows, remake func(theirs) error) (theirs, error) {
 	return row, err
 }
 
-func textIn(column string) func(theirs) error {
-	return func(r theirs) error {
-		content, _ := r[column].([]byte)
-		r[column] = string(content)
+// opener makes rows of bodies plain ones, with these data keys.
+func (e *sealer) opener(keys []storedKey) func(theirs) error {
+	type slot struct{ repo, number int64 }
+	stored := make(map[slot]storedKey, len(keys))
+	for _, k := range keys {
+		stored[slot{k.repo, k.number}] = k
+	}
+	return func(r theirs) (err error) {
+		repo, _ := r["repo"].(int64)
+		number, _ := r["data_key"].(int64)
+		delete(r, "data_key")
+		text, _ := r["content"].([]byte)
+		raw, _ := r["sum"].([]byte)
+		sum, err := sumOf(raw)
+		if err != nil {
+			return err
+		}
+		if number == 0 {
+			r["content"], err = e.keys.Plain(sum, string(text))
+			return err
+		}
+		key := e.ring.Get(repo, number)
+		if key == nil {
+			k, there := stored[slot{repo, number}]
+			if !there {
+				return errKeyGone
+			}
+			if key, err = e.unwrap(k); err != nil {
+				return err
+			}
+		}
+		if r["content"], err = key.Open(sum, text); err != nil {
+			return fmt.Errorf("content %s: %w", sum, err)
+		}
 		return nil
 	}
 }

@@ -25,7 +25,7 @@ func backedUp(tb testing.TB, s *pgstore.Store) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "backup.db")
 	if err := s.Dump(context.Background(), func(tables sqlitestore.Tables) error {
-		return sqlitestore.WriteBackup(context.Background(), path, tables)
+		return sqlitestore.WriteBackup(context.Background(), path, nil, tables)
 	}); err != nil {
 		tb.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestEveryTableIsMoved(t *testing.T) {
 	ctx, file := t.Context(), filepath.Join(t.TempDir(), "backup")
 	if err := errors.Join(
 		from.Dump(ctx, func(tables pgstore.Tables) error { return to.Take(ctx, noting("there", tables)) }),
-		to.Dump(ctx, func(tables pgstore.Tables) error { return sqlitestore.WriteBackup(ctx, file, noting("back", tables)) }),
+		to.Dump(ctx, func(tables pgstore.Tables) error { return sqlitestore.WriteBackup(ctx, file, nil, noting("back", tables)) }),
 		from.Dump(ctx, func(tables pgstore.Tables) error {
 			for row, err := range tables("sqlite_schema") {
 				if err != nil {

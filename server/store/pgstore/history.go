@@ -39,16 +39,7 @@ func (s *Store) Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) 
 		if err != nil || len(sums) == 0 {
 			return err
 		}
-		rows, err := q.Query(ctx, "SELECT sum, content FROM bodies WHERE repo = $1 AND sum = ANY ($2)", id, wanted)
-		if err != nil {
-			return err
-		}
-		var sum, content []byte
-		_, err = pgx.ForEachRow(rows, []any{&sum, &content}, func() error {
-			key, err := sumOf(sum)
-			bodies[key] = string(content)
-			return err
-		})
+		bodies, err = s.contents(ctx, q, id, wanted)
 		return err
 	})
 	if err != nil {

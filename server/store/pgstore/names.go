@@ -193,7 +193,7 @@ func (b *binder) drop(ctx context.Context, n named) error {
 	}
 	return each(ctx, b.tx, []string{
 		"DELETE FROM repos WHERE repo = $1", "DELETE FROM repo_names WHERE repo = $1",
-		"DELETE FROM repo_identities WHERE repo = $1", "DELETE FROM actors WHERE repo = $1",
+		"DELETE FROM repo_identities WHERE repo = $1", "DELETE FROM actors WHERE repo = $1", "DELETE FROM data_keys WHERE repo = $1",
 	}, n.id)
 }
 

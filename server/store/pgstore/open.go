@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 const (
@@ -46,6 +47,10 @@ type Options struct {
 	// Patience is how long a call goes on trying while the database cannot be
 	// reached; 0 means [DefaultPatience].
 	Patience time.Duration
+	// Keys encrypt the contents that are written from now on, and open those that
+	// are encrypted; nil for none. Opening for serving is [seal.ErrNoKey] where a
+	// data key needs one that is not there.
+	Keys *seal.Keys
 	// Meter counts what happens; each update is a transaction of its own. Default:
 	// nobody does.
 	Meter store.Meter
@@ -66,6 +71,7 @@ type Store struct {
 	heads headCache
 	lines lines
 	feed  feed
+	seals sealer
 
 	outage outage
 
@@ -111,6 +117,7 @@ func connect(ctx context.Context, config *pgxpool.Config, o Options) (s *Store, 
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.seals.keys = o.Keys
 	s.feed.bell = make(chan struct{}, 1)
 	if o.Serve {
 		s.heads.limit = cmp.Or(o.CachedRows, DefaultCachedRows)
@@ -123,6 +130,11 @@ func connect(ctx context.Context, config *pgxpool.Config, o Options) (s *Store, 
 	}
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
+	}
+	if o.Serve {
+		if err := s.checkKeys(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("opening the database: %w", err), s.Close())
+		}
 	}
 	return s, nil
 }

@@ -156,7 +156,7 @@ func (r *replacement) prepare(ctx context.Context, from Tables) (err error) {
 	r.made = true
 	config := r.s.pool.Config()
 	config.ConnConfig.RuntimeParams["search_path"] = quoted(r.beside)
-	next, err := connect(ctx, config, Options{Serve: true, Patience: r.s.patience, Log: r.s.log})
+	next, err := connect(ctx, config, Options{Serve: true, Keys: r.s.seals.keys, Patience: r.s.patience, Log: r.s.log})
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func restore(ctx context.Context, t *testing.T, dsn, backup string) (done sqlite
 			old = s
 		}
 		kept := done.Kept
-		done, err = sqlitestore.RestoreTo(ctx, dir, backup, old, api.Actor{Token: "operator"}, time.Now(), take)
+		done, err = sqlitestore.RestoreTo(ctx, sqlitestore.Options{Dir: dir}, backup, old, api.Actor{Token: "operator"}, time.Now(), take)
 		done.Kept = kept
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // ErrNotEmpty says that a database has data already.
@@ -41,7 +42,7 @@ func (s *Store) Take(ctx context.Context, from Tables) error {
 		if _, err := tx.Exec(ctx, "DELETE FROM repos"); err != nil {
 			return err
 		}
-		t := taker{tx: tx, from: from, ids: map[int64]int64{serverRepo: serverRepo}}
+		t := taker{tx: tx, from: from, ids: map[int64]int64{serverRepo: serverRepo}, keys: s.seals.keys, made: map[int64]*seal.DataKey{}}
 		return t.all(ctx)
 	})
 	if err != nil {
@@ -61,6 +62,10 @@ type taker struct {
 	tx   pgx.Tx
 	from Tables
 	ids  map[int64]int64 // the numbers of repos there, and here
+
+	keys    *seal.Keys              // nil: contents stay plain
+	made    map[int64]*seal.DataKey // by the number of their repo here
+	entered [][]any                 // rows of data_keys
 }
 
 // theirs is one row of the other store.
@@ -82,7 +87,7 @@ func (t *taker) all(ctx context.Context) error {
 	versions := []string{"repo", "version", "ordinal", "key", "op", "sum", "bytes", "at_ms", "actor", "rules", "allowed", "redacted", "pruned", "salt", "seal"}
 	sign := []string{"kind", "hash", "user_hash", "client", "account", "denied", "device", "challenge", "redirect", "family", "created_ms", "expires_ms", "polled_ms", "interval_ms", "tries"}
 	for _, c := range []copied{
-		{table: "bodies", columns: []string{"repo", "sum", "content"}, change: t.ofRepo(bytesIn("content"))},
+		{table: "bodies", columns: []string{"repo", "sum", "content", "data_key"}, change: t.ofRepo(t.kept)},
 		{table: "entries", columns: []string{"repo", "key", "sum", "bytes", "version", "modified_ms", "allowed"}, change: t.ofRepo()},
 		{table: "tombs", columns: []string{"repo", "key", "version"}, change: t.ofRepo()},
 		{table: "redactions", columns: []string{"repo", "sum", "at_ms"}, change: t.ofRepo()},
@@ -118,6 +123,9 @@ func (t *taker) all(ctx context.Context) error {
 		if err := t.copy(ctx, c); err != nil {
 			return err
 		}
+	}
+	if _, err := t.tx.CopyFrom(ctx, pgx.Identifier{"data_keys"}, []string{"repo", "number", "since", "generation", "master", "wrapped"}, pgx.CopyFromRows(t.entered)); err != nil {
+		return fmt.Errorf("data keys: %w", err)
 	}
 	if _, err := t.tx.Exec(ctx, sealRows); err != nil {
 		return fmt.Errorf("sealing the chains: %w", err)
@@ -241,12 +249,29 @@ func hexIn(column string) func(theirs) error {
 	}
 }
 
-func bytesIn(column string) func(theirs) error {
-	return func(r theirs) error {
-		text, _ := r[column].(string)
-		r[column] = []byte(text)
+// kept makes of a content what this database keeps of it, with a data key that is
+// new for each repo.
+func (t *taker) kept(r theirs) error {
+	text, _ := r["content"].(string)
+	r["content"], r["data_key"] = []byte(text), int64(0)
+	if t.keys == nil {
 		return nil
 	}
+	there, _ := r["repo"].(int64)
+	repo := t.ids[there]
+	key := t.made[repo]
+	if key == nil {
+		fresh, wrapped, err := t.keys.NewDataKey(repo, 1)
+		if err != nil {
+			return err
+		}
+		key, t.made[repo] = fresh, fresh
+		t.entered = append(t.entered, []any{repo, int64(1), int64(0), int64(0), wrapped.Master, wrapped.Sealed})
+	}
+	stored, _ := r["sum"].([]byte)
+	sum, err := sumOf(stored)
+	r["content"], r["data_key"] = key.Seal(sum, text), key.Number()
+	return err
 }
 
 func flagIn(column string) func(theirs) error {

@@ -138,7 +138,11 @@ func (u *update) confirm(ctx context.Context, r *row) (bool, error) {
 
 // apply commits a change on top of a row by one statement.
 func (u *update) apply(ctx context.Context, r *row, c store.Change, era uint64) (settled bool, err error) {
-	w, err := newWrite(r, c)
+	key, err := u.s.sealing(ctx, r.id, r.head.Version+1)
+	if err != nil {
+		return false, err
+	}
+	w, err := newWrite(r, c, key)
 	if err != nil {
 		u.refusal = err
 		return true, nil
@@ -166,10 +170,11 @@ func (u *update) apply(ctx context.Context, r *row, c store.Change, era uint64) 
 	if err != nil {
 		return false, err
 	}
-	if settled {
-		u.committed(&row{id: r.id, head: w.next}, era)
+	if !settled {
+		return false, u.s.outdated(ctx, r.id, key)
 	}
-	return settled, nil
+	u.committed(&row{id: r.id, head: w.next}, era)
+	return true, nil
 }
 
 func (u *update) committed(r *row, era uint64) {
@@ -208,6 +213,10 @@ func (u *update) withLock(ctx context.Context) (settled bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	key, err := u.s.sealing(ctx, r.id, r.head.Version+1) // it may need the row
+	if err != nil {
+		return false, err
+	}
 	conn, err := u.s.pool.Acquire(ctx)
 	if err != nil {
 		return false, err
@@ -235,15 +244,19 @@ func (u *update) withLock(ctx context.Context) (settled bool, err error) {
 	if err != nil || settled {
 		return settled, err
 	}
-	w, err := newWrite(r, c)
+	w, err := newWrite(r, c, key)
 	if err != nil {
 		u.refusal = err
 		return true, nil
 	}
 	var applied bool
 	w.change = newChange()
-	if err := tx.QueryRow(ctx, applyStatement, w.args()...).Scan(&applied); err != nil || !applied {
+	if err := tx.QueryRow(ctx, applyStatement, w.args()...).Scan(&applied); err != nil {
 		return false, err
+	}
+	if !applied {
+		u.s.seals.ring.Doubt(r.id)
+		return false, nil
 	}
 	begun := time.Now()
 	lost, err := u.s.finish(ctx, conn, tx)

@@ -11,10 +11,11 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // applyStatement calls the function that does all of a change.
-const applyStatement = "SELECT teammemd_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)"
+const applyStatement = "SELECT teammemd_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)"
 
 // write is one change as the database gets it.
 type write struct {
@@ -23,15 +24,17 @@ type write struct {
 	in       store.Change
 	change   change
 	actor    actor
-	versions []store.Version // sorted by key
-	bodies   map[api.Checksum]string
+	versions []store.Version         // sorted by key
+	bodies   map[api.Checksum][]byte // sealed where key is not nil
+	key      *seal.DataKey
 	audit    auditPart
 	revived  bool
 }
 
-// newWrite prepares a change, which keeps the contract, on top of a row.
-func newWrite(base *row, c store.Change) (*write, error) {
-	w := &write{base: base, in: c, bodies: make(map[api.Checksum]string, len(c.Puts))}
+// newWrite prepares a change, which keeps the contract, on top of a row. Contents
+// are sealed with key, nil for not.
+func newWrite(base *row, c store.Change, key *seal.DataKey) (*write, error) {
+	w := &write{base: base, in: c, key: key, bodies: make(map[api.Checksum][]byte, len(c.Puts))}
 	version := base.head.Version + 1
 	add := func(v store.Version) {
 		v.Version, v.Rules = version, c.Rules
@@ -40,7 +43,7 @@ func newWrite(base *row, c store.Change) (*write, error) {
 	}
 	for _, p := range c.Puts {
 		add(store.Version{Key: p.Key, Op: store.OpPut, Sum: p.Sum, Bytes: len(p.Content), Allowed: p.Allowed})
-		w.bodies[p.Sum] = p.Content
+		w.bodies[p.Sum] = kept(key, p)
 		_, dead := base.head.Tomb(p.Key)
 		w.revived = w.revived || dead
 	}
@@ -78,7 +81,7 @@ func (w *write) args() []any {
 	}
 	bodySums, contents := make([][]byte, 0, len(w.bodies)), make([][]byte, 0, len(w.bodies))
 	for sum, content := range w.bodies {
-		bodySums, contents = append(bodySums, bytes.Clone(sum[:])), append(contents, []byte(content))
+		bodySums, contents = append(bodySums, bytes.Clone(sum[:])), append(contents, content)
 	}
 	redact := make([][]byte, len(w.in.Redact))
 	for i := range w.in.Redact {
@@ -89,8 +92,24 @@ func (w *write) args() []any {
 		w.actor.id, w.actor.digest[:], w.actor.text,
 		w.audit.action, w.in.Rules, w.audit.storedSalt(), w.audit.detail, w.audit.digest[:], w.audit.seals[:],
 		keys, ops, sums, sizes, allowed, salts, seals,
-		bodySums, contents, len(w.in.Retire) > 0, w.revived, redact,
+		bodySums, contents, len(w.in.Retire) > 0, w.revived, redact, w.keyNumber(),
 	}
+}
+
+// kept is a content as the database gets it.
+func kept(key *seal.DataKey, p store.Put) []byte {
+	if key == nil {
+		return []byte(p.Content)
+	}
+	return key.Seal(p.Sum, p.Content)
+}
+
+// keyNumber is that of the data key, 0 for none.
+func (w *write) keyNumber() int64 {
+	if w.key == nil {
+		return 0
+	}
+	return w.key.Number()
 }
 
 // actor is who acted, as a repo's actors have it: text, the digest by which it is

@@ -14,6 +14,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
+	"github.com/teammem/teammemd/server/store/storetest"
 )
 
 // signed says who made a change, as the server does.
@@ -43,9 +44,19 @@ func must(b *testing.B, s *sqlitestore.Store, repo api.Repo, c store.Change) *st
 	return head
 }
 
+// both runs a benchmark on a store that keeps contents plain, and on one that
+// encrypts.
+func both(b *testing.B, run func(*testing.B, *sqlitestore.Store)) {
+	b.Helper()
+	b.Run("plain", func(b *testing.B) { run(b, serve(b, b.TempDir())) })
+	b.Run("encrypted", func(b *testing.B) { run(b, sealing(b, b.TempDir(), storetest.Keys(b))) })
+}
+
 // BenchmarkPut is one durable change of 20 entries of 4 KB.
-func BenchmarkPut(b *testing.B) {
-	s := serve(b, b.TempDir())
+func BenchmarkPut(b *testing.B) { both(b, benchmarkPut) }
+
+func benchmarkPut(b *testing.B, s *sqlitestore.Store) {
+	b.Helper()
 	must(b, s, acme, entries(200, "before"))
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
@@ -107,8 +118,10 @@ func BenchmarkHead(b *testing.B) {
 }
 
 // BenchmarkBodies reads 200 entries of 4 KB.
-func BenchmarkBodies(b *testing.B) {
-	s := serve(b, b.TempDir())
+func BenchmarkBodies(b *testing.B) { both(b, benchmarkBodies) }
+
+func benchmarkBodies(b *testing.B, s *sqlitestore.Store) {
+	b.Helper()
 	head := must(b, s, acme, entries(200, "x"))
 	sums := make([]api.Checksum, len(head.Items))
 	for i, item := range head.Items {

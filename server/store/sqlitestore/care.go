@@ -10,6 +10,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // NewEpoch gives the store a new epoch.
@@ -104,8 +105,8 @@ func prune(conn *sqlite.Conn, repo int64, r store.Retention) (done store.Pruned,
 	}
 	done.Versions = len(gone)
 	for sum := range sums {
-		err := sqlitex.Execute(conn, "DELETE FROM bodies WHERE repo = ? AND sum = ? RETURNING octet_length(content)", &sqlitex.ExecOptions{
-			Args: []any{repo, sum[:]},
+		err := sqlitex.Execute(conn, "DELETE FROM bodies WHERE repo = ? AND sum = ? RETURNING octet_length(content) + coalesce(length(sealed) - ?, 0)", &sqlitex.ExecOptions{
+			Args: []any{repo, sum[:], seal.Overhead},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				done.Bodies++
 				done.Bytes += stmt.ColumnInt64(0)

@@ -16,7 +16,7 @@ import (
 // grows with what is written.
 func (s *Store) Check(ctx context.Context, found func(store.Problem)) error {
 	err := s.readConn(ctx, func(conn *sqlite.Conn) error {
-		_, err := transact(conn, beginRead, func() error { return checkAll(conn, found) })
+		_, err := transact(conn, beginRead, func() error { return s.checkAll(conn, found) })
 		return err
 	})
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Store) Check(ctx context.Context, found func(store.Problem)) error {
 	return nil
 }
 
-func checkAll(conn *sqlite.Conn, found func(store.Problem)) error {
+func (s *Store) checkAll(conn *sqlite.Conn, found func(store.Problem)) error {
 	sound, err := checkEngine(conn, found)
 	if err != nil || !sound {
 		return err // what follows would read damaged pages
@@ -38,6 +38,7 @@ func checkAll(conn *sqlite.Conn, found func(store.Problem)) error {
 		return err
 	}
 	for _, r := range repos {
+		r.seals = &s.seals
 		if err := r.check(conn, found); err != nil {
 			return fmt.Errorf("repo number %d: %w", r.id, err)
 		}
@@ -71,6 +72,9 @@ var strays = []struct{ what, query string }{
 	{"tombstones belong to no repo", "SELECT count(*) FROM tombs WHERE repo NOT IN (SELECT id FROM repos)"},
 	{"versions belong to no repo", "SELECT count(*) FROM versions WHERE repo NOT IN (SELECT id FROM repos)"},
 	{"contents belong to no repo", "SELECT count(*) FROM bodies WHERE repo NOT IN (SELECT id FROM repos)"},
+	{"data keys belong to no repo", "SELECT count(*) FROM data_keys WHERE repo NOT IN (SELECT id FROM repos)"},
+	{"contents are plain and sealed at once, or neither", "SELECT count(*) FROM bodies WHERE (data_key = 0) <> (sealed IS NULL) OR (data_key <> 0 AND content <> '')"},
+	{"the state of the data keys is missing", "SELECT count(*) <> 1 FROM data_rotation"},
 	{"redactions belong to no repo", "SELECT count(*) FROM redactions WHERE repo NOT IN (SELECT id FROM repos)"},
 	{"audit rows belong to no repo", "SELECT count(*) FROM audit WHERE repo NOT IN (SELECT id FROM repos)"},
 	{"actors belong to no repo", "SELECT count(*) FROM actors WHERE repo NOT IN (SELECT id FROM repos)"},
@@ -105,6 +109,7 @@ type checkedRepo struct {
 	version  uint64
 	modified int64
 	chain    uint64
+	seals    *sealer
 	problem  func(key api.Key, format string, args ...any)
 }
 

@@ -9,29 +9,41 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
 	"github.com/teammem/teammemd/server/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
-	for name, rows := range map[string]int{"cached": 0, "tiny cache": 3} {
+	for name, o := range map[string]sqlitestore.Options{"cached": {}, "tiny cache": {CachedRows: 3}, "encrypted": {Keys: storetest.Keys(t)}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of the time goes into waiting for the disk
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
 				t.Helper()
 				dir := t.TempDir()
-				open := func(serve bool) func() (store.Backend, error) {
-					return func() (store.Backend, error) {
-						return sqlitestore.Open(t.Context(), sqlitestore.Options{Dir: dir, Serve: serve, CachedRows: rows})
-					}
+				open := func(dir string, serve bool) (store.Backend, error) {
+					o.Dir, o.Serve = dir, serve
+					return sqlitestore.Open(t.Context(), o)
 				}
-				crash := func() (store.Backend, error) {
-					return sqlitestore.Open(t.Context(), sqlitestore.Options{Dir: crashed(t, dir), Serve: true})
+				return storetest.Harness{
+					Open:   func() (store.Backend, error) { return open(dir, true) },
+					Beside: func() (store.Backend, error) { return open(dir, false) },
+					Crash:  func() (store.Backend, error) { return open(crashed(t, dir), true) },
 				}
-				return storetest.Harness{Open: open(true), Beside: open(false), Crash: crash}
 			})
 		})
 	}
+}
+
+func TestSealed(t *testing.T) {
+	t.Parallel()
+	storetest.RunSealed(t, func(t *testing.T) storetest.SealedHarness {
+		t.Helper()
+		dir := t.TempDir()
+		return storetest.SealedHarness{Open: func(keys *seal.Keys) (store.Backend, error) {
+			return sqlitestore.Open(t.Context(), sqlitestore.Options{Dir: dir, Serve: true, Keys: keys})
+		}}
+	})
 }
 
 // crashed copies the files of a data directory as a crash would leave them. A

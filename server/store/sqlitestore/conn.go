@@ -125,6 +125,9 @@ func (s *Store) alone(ctx context.Context, run func() error) error {
 
 // commit runs a transaction of the writer. The turn is the caller's.
 func (s *Store) commit(run func() error) (began bool, err error) {
-	defer func() { s.actors.settle(began && err == nil) }()
+	defer func() {
+		s.actors.settle(began && err == nil)
+		s.seals.settle(began && err == nil)
+	}()
 	return transact(s.writer, beginWrite, run)
 }

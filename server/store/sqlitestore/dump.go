@@ -8,6 +8,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/teammem/teammemd/api"
 )
 
 // Row is one row of a table by the names of its columns: int64, float64, string,
@@ -30,13 +32,13 @@ var dumped = map[string]string{
 }
 
 // Dump lends use a way to read whole tables, all of one moment, for moving them
-// elsewhere. A version has a seal only where it cannot be computed, an audit row a
+// elsewhere. What is encrypted is opened. A version has a seal only where it cannot be computed, an audit row a
 // digest only where it had a detail. The rows of a table end with an error, if any, and must be
 // read to their end, or to where the reader stops, before the next table's.
 func (s *Store) Dump(ctx context.Context, use func(table func(name string) iter.Seq2[Row, error]) error) error {
 	err := s.readConn(ctx, func(conn *sqlite.Conn) error {
 		_, err := transact(conn, beginRead, func() error {
-			return use(func(name string) iter.Seq2[Row, error] { return rowsOf(conn, name) })
+			return use(func(name string) iter.Seq2[Row, error] { return s.rowsOf(conn, name) })
 		})
 		return err
 	})
@@ -49,7 +51,7 @@ func (s *Store) Dump(ctx context.Context, use func(table func(name string) iter.
 // errStopped ends a walk whose reader wants no more.
 var errStopped = errors.New("the reader stopped")
 
-func rowsOf(conn *sqlite.Conn, name string) iter.Seq2[Row, error] {
+func (s *Store) rowsOf(conn *sqlite.Conn, name string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		stopped := false
 		query := dumped[name]
@@ -57,7 +59,13 @@ func rowsOf(conn *sqlite.Conn, name string) iter.Seq2[Row, error] {
 			query = `SELECT * FROM "` + name + `"`
 		}
 		err := sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			if stopped = !yield(rowOf(stmt), nil); stopped {
+			row := rowOf(stmt)
+			if name == "bodies" {
+				if err := s.openRow(conn, row); err != nil {
+					return err
+				}
+			}
+			if stopped = !yield(row, nil); stopped {
 				return errStopped
 			}
 			return nil
@@ -66,6 +74,30 @@ func rowsOf(conn *sqlite.Conn, name string) iter.Seq2[Row, error] {
 			yield(nil, fmt.Errorf("table %s: %w", name, err))
 		}
 	}
+}
+
+// openRow makes a row of bodies one that is plain.
+func (s *Store) openRow(conn *sqlite.Conn, row Row) error {
+	sealed, ok := row["sealed"].([]byte)
+	delete(row, "sealed")
+	number, _ := row["data_key"].(int64)
+	delete(row, "data_key")
+	if !ok {
+		return nil
+	}
+	repo, _ := row["repo"].(int64)
+	var sum api.Checksum
+	if stored, _ := row["sum"].([]byte); copy(sum[:], stored) != len(sum) {
+		return errKeyGone
+	}
+	key, err := s.seals.dataKey(conn, repo, number)
+	if err == nil {
+		row["content"], err = key.Open(sum, sealed)
+	}
+	if err != nil {
+		return fmt.Errorf("content %s: %w", sum, err)
+	}
+	return nil
 }
 
 func rowOf(stmt *sqlite.Stmt) Row {

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // Tables gives the rows of the tables of a store by their names, as [Store.Dump]
@@ -17,16 +20,16 @@ type Tables = func(name string) iter.Seq2[Row, error]
 
 // WriteBackup makes a backup of the tables of another store: a file as
 // [Store.Backup] writes it, that [Restore] and [RestoreTo] take. It needs twice as
-// much room beside it for a while. A file of that name is replaced when the new one
+// much room beside it for a while. With keys contents are encrypted in it. A file of that name is replaced when the new one
 // is whole and on the disk.
-func WriteBackup(ctx context.Context, path string, from Tables) error {
-	if err := writeBackup(ctx, path, from); err != nil {
+func WriteBackup(ctx context.Context, path string, keys *seal.Keys, from Tables) error {
+	if err := writeBackup(ctx, path, keys, from); err != nil {
 		return fmt.Errorf("backing up to %q: %w", path, err)
 	}
 	return nil
 }
 
-func writeBackup(ctx context.Context, path string, from Tables) (err error) {
+func writeBackup(ctx context.Context, path string, keys *seal.Keys, from Tables) (err error) {
 	aside, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0700
 	if err != nil {
 		return err
@@ -41,7 +44,7 @@ func writeBackup(ctx context.Context, path string, from Tables) (err error) {
 	if err := s.alone(ctx, func() error { return exec(s.writer, "PRAGMA synchronous = OFF") }); err != nil {
 		return err
 	}
-	f := filler{from: from, repos: make(map[int64]int64), actors: make(map[pseudonym]int64), numbers: make(map[int64]int64)}
+	f := filler{from: from, keys: keys, made: make(map[int64]*seal.DataKey), repos: make(map[int64]int64), actors: make(map[pseudonym]int64), numbers: make(map[int64]int64)}
 	if err := f.fill(ctx, s); err != nil {
 		return err
 	}
@@ -55,6 +58,10 @@ type filler struct {
 	actors  map[pseudonym]int64 // by the numbers here
 	numbers map[int64]int64     // the last actor's of each repo here
 	threads threads
+
+	keys    *seal.Keys              // nil: contents stay plain
+	made    map[int64]*seal.DataKey // by the numbers of repos here
+	entered []Row                   // of data_keys
 }
 
 // pseudonym is an actor's in a repo.
@@ -75,7 +82,8 @@ func (f *filler) fill(ctx context.Context, s *Store) error {
 		change func(Row) error
 	}{
 		{"repos", f.repo},
-		{"bodies", f.inRepo},
+		{"bodies", f.body},
+		{"data_keys", nil},
 		{"entries", f.inRepo},
 		{"tombs", f.inRepo},
 		{"redactions", f.inRepo},
@@ -105,7 +113,11 @@ func (f *filler) copy(ctx context.Context, conn *sqlite.Conn, table string, chan
 	if err := exec(conn, "DELETE FROM "+table); err != nil { // what a new database has
 		return err
 	}
-	for row, err := range f.from(table) {
+	rows := f.from(table)
+	if table == "data_keys" { // ours: those there wrap nothing here
+		rows = f.dataKeys
+	}
+	for row, err := range rows {
 		if err == nil && change != nil {
 			err = change(row)
 		}
@@ -143,6 +155,40 @@ func (f *filler) inRepo(r Row) error {
 	}
 	r["repo"] = here
 	return nil
+}
+
+// body seals a content with a data key that is new for each repo.
+func (f *filler) body(r Row) error {
+	if err := f.inRepo(r); err != nil || f.keys == nil {
+		return err
+	}
+	repo, _ := r["repo"].(int64)
+	key := f.made[repo]
+	if key == nil {
+		fresh, wrapped, err := f.keys.NewDataKey(repo, 1)
+		if err != nil {
+			return err
+		}
+		key, f.made[repo] = fresh, fresh
+		f.entered = append(f.entered, Row{
+			"repo": repo, "number": int64(1), "since": int64(0), "generation": int64(0), "master": wrapped.Master, "wrapped": wrapped.Sealed,
+		})
+	}
+	var sum api.Checksum
+	if stored, _ := r["sum"].([]byte); copy(sum[:], stored) != len(sum) {
+		return fmt.Errorf("a stored checksum has %d bytes: run fsck", len(stored))
+	}
+	content, _ := r["content"].(string)
+	r["content"], r["data_key"], r["sealed"] = "", key.Number(), key.Seal(sum, content)
+	return nil
+}
+
+func (f *filler) dataKeys(yield func(Row, error) bool) {
+	for _, row := range f.entered {
+		if !yield(row, nil) {
+			return
+		}
+	}
 }
 
 // enter numbers the actors of each repo.

@@ -22,7 +22,7 @@ func (s *Store) Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) 
 	err = s.readConn(ctx, func(conn *sqlite.Conn) error {
 		// One transaction: taking and leaving a snapshot for each content would
 		// cost more than reading it.
-		_, err := transact(conn, beginRead, func() error { return loadBodies(conn, id, sums, bodies) })
+		_, err := transact(conn, beginRead, func() error { return s.loadBodies(conn, id, sums, bodies) })
 		return err
 	})
 	if err != nil {
@@ -31,14 +31,21 @@ func (s *Store) Bodies(ctx context.Context, repo api.Repo, sums []api.Checksum) 
 	return bodies, nil
 }
 
-func loadBodies(conn *sqlite.Conn, repo int64, sums []api.Checksum, bodies map[api.Checksum]string) error {
+func (s *Store) loadBodies(conn *sqlite.Conn, repo int64, sums []api.Checksum, bodies map[api.Checksum]string) error {
 	for _, sum := range sums {
 		if _, have := bodies[sum]; have {
 			continue
 		}
-		if err := sqlitex.Execute(conn, "SELECT content FROM bodies WHERE repo = ? AND sum = ?", &sqlitex.ExecOptions{
-			Args:       []any{repo, sum[:]},
-			ResultFunc: func(stmt *sqlite.Stmt) error { bodies[sum] = stmt.ColumnText(0); return nil },
+		if err := sqlitex.Execute(conn, "SELECT "+contentColumns+" FROM bodies WHERE repo = ? AND sum = ?", &sqlitex.ExecOptions{
+			Args: []any{repo, sum[:]},
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				content, err := s.seals.readContent(conn, stmt, 0, repo, sum)
+				if err != nil {
+					return fmt.Errorf("content %s: %w", sum, err)
+				}
+				bodies[sum] = content
+				return nil
+			},
 		}); err != nil {
 			return err
 		}

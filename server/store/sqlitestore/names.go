@@ -156,10 +156,11 @@ func (b *binder) drop(n named) error {
 		return nil
 	}
 	b.store.actors.forget()
+	b.store.seals.ring.Forget()
 	if repo, err := api.ParseRepo(n.name); err == nil {
 		b.touched = append(b.touched, repo)
 	}
-	for _, query := range []string{"DELETE FROM repos WHERE id = ?", "DELETE FROM former_names WHERE repo = ?", "DELETE FROM actors WHERE repo = ?"} {
+	for _, query := range []string{"DELETE FROM repos WHERE id = ?", "DELETE FROM former_names WHERE repo = ?", "DELETE FROM actors WHERE repo = ?", "DELETE FROM data_keys WHERE repo = ?"} {
 		if err := exec(b.conn, query, n.id); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/teammem/teammemd/internal/atomicfile"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 const (
@@ -59,6 +60,10 @@ type Options struct {
 	// CachedRows bounds the entries and tombstones of all heads in memory
 	// together, each about 150 bytes; 0 means [DefaultCachedRows].
 	CachedRows int
+	// Keys encrypt the contents that are written from now on, and open those that
+	// are encrypted; nil for none. Opening for serving is [seal.ErrNoKey] where a
+	// data key needs one that is not there.
+	Keys *seal.Keys
 	// Meter counts what happens. Default: nobody does.
 	Meter store.Meter
 	// BusyTimeout is how long a write waits for another process's write; 0
@@ -79,6 +84,7 @@ type Store struct {
 	closed bool          // owned by whoever holds turn
 	queue  queue
 	actors actorCache // owned by whoever holds turn
+	seals  sealer
 	heads  headCache
 	glance glance
 	meter  store.Meter
@@ -100,6 +106,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if s.meter == nil {
 		s.meter = store.Unmetered{}
 	}
+	s.seals.keys = opts.Keys
 	if opts.Serve {
 		s.heads.limit = cmp.Or(opts.CachedRows, DefaultCachedRows)
 	}
@@ -173,10 +180,13 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.readConn(ctx, func(conn *sqlite.Conn) error {
+	if err := s.readConn(ctx, func(conn *sqlite.Conn) error {
 		_, err := loadEpoch(conn)
 		return err
-	})
+	}); err != nil || s.lock == nil {
+		return err
+	}
+	return s.checkKeys(ctx)
 }
 
 // createFile makes the database's file, if there is none, readable by its owner

@@ -16,6 +16,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/internal/atomicfile"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // restoring is what the directory in which a restore is prepared begins with.
@@ -41,30 +42,32 @@ type Restored struct {
 }
 
 // Restore puts a backup in the place of a data directory's database, and makes
-// the directory where there is none. It refuses while a server serves the
-// directory ([store.ErrLocked]), and a backup in which a check finds anything. What
+// the directory where there is none. Of the options Dir and Keys count: without the
+// keys of an encrypted backup it is [seal.ErrNoKey]. It refuses while a server serves
+// the directory ([store.ErrLocked]), and a backup in which a check finds anything. What
 // was redacted, retired, renamed, erased and revoked since the backup is done
 // again, as far as the database that is replaced can be read; that database
 // stays beside the new one. Join codes are void afterwards; people and sign-ins are
 // those of that database, and every sign-in ends where it cannot be read. Until the last step
 // nothing is changed but the schema of an older release, and that step is one
 // rename.
-func Restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time) (Restored, error) {
-	done, err := restore(ctx, dir, backup, by, at)
+func Restore(ctx context.Context, to Options, backup string, by api.Actor, at time.Time) (Restored, error) {
+	done, err := restore(ctx, to, backup, by, at)
 	if err != nil {
 		return Restored{}, fmt.Errorf("restoring %q: %w", backup, err)
 	}
 	return done, nil
 }
 
-func restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time) (done Restored, err error) {
+func restore(ctx context.Context, to Options, backup string, by api.Actor, at time.Time) (done Restored, err error) {
+	dir := to.Dir
 	path := filepath.Join(dir, databaseName)
 	if same, err := isSame(backup, path); err != nil || same {
 		return done, errors.Join(err, errNoBackup)
 	}
 	err = beside(dir, backup, func(aside string) error {
-		replay := func(next *Store) error { return done.replayOld(ctx, dir, next, by, at) }
-		if err := done.prepare(ctx, aside, replay, by, at); err != nil {
+		replay := func(next *Store) error { return done.replayOld(ctx, to, next, by, at) }
+		if err := done.prepare(ctx, Options{Dir: aside, Keys: to.Keys}, replay, by, at); err != nil {
 			return err
 		}
 		done.Kept, err = putInPlace(filepath.Join(aside, databaseName), path)
@@ -73,21 +76,21 @@ func restore(ctx context.Context, dir, backup string, by api.Actor, at time.Time
 	return done, err
 }
 
-// RestoreTo is [Restore] into a database of another kind. dir is where the backup is
+// RestoreTo is [Restore] into a database of another kind. The directory is where the backup is
 // prepared, of which nothing stays, and old is what it replaces, nil for nothing. take
 // puts the prepared tables in their place.
-func RestoreTo(ctx context.Context, dir, backup string, old Replaced, by api.Actor, at time.Time, take func(Tables) error) (done Restored, err error) {
-	err = beside(dir, backup, func(aside string) error {
+func RestoreTo(ctx context.Context, to Options, backup string, old Replaced, by api.Actor, at time.Time, take func(Tables) error) (done Restored, err error) {
+	err = beside(to.Dir, backup, func(aside string) error {
 		replay := func(next *Store) error {
 			if old == nil {
 				return nil
 			}
 			return done.replayFrom(ctx, old, next, by, at)
 		}
-		if err := done.prepare(ctx, aside, replay, by, at); err != nil {
+		if err := done.prepare(ctx, Options{Dir: aside, Keys: to.Keys}, replay, by, at); err != nil {
 			return err
 		}
-		next, err := Open(ctx, Options{Dir: aside})
+		next, err := Open(ctx, Options{Dir: aside, Keys: to.Keys})
 		if err != nil {
 			return err
 		}
@@ -171,11 +174,12 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// prepare makes the copy of the backup into what will be served. replay does again
-// what was done since.
-func (r *Restored) prepare(ctx context.Context, aside string, replay func(next *Store) error, by api.Actor, at time.Time) (err error) {
-	next, err := Open(ctx, Options{Dir: aside, Serve: true})
-	if errors.Is(err, store.ErrNewerSchema) {
+// prepare makes the copy of the backup, in a directory with keys, into what will be
+// served. replay does again what was done since.
+func (r *Restored) prepare(ctx context.Context, aside Options, replay func(next *Store) error, by api.Actor, at time.Time) (err error) {
+	aside.Serve = true
+	next, err := Open(ctx, aside)
+	if errors.Is(err, store.ErrNewerSchema) || errors.Is(err, seal.ErrNoKey) || errors.Is(err, seal.ErrDamaged) {
 		return err
 	}
 	if err != nil {
@@ -228,11 +232,11 @@ func refuseProblems(ctx context.Context, s *Store) error {
 
 // replayOld does again what was done since the backup. A database that cannot be
 // read is no reason to go on without one.
-func (r *Restored) replayOld(ctx context.Context, dir string, next *Store, by api.Actor, at time.Time) error {
-	if _, err := os.Stat(filepath.Join(dir, databaseName)); errors.Is(err, os.ErrNotExist) {
+func (r *Restored) replayOld(ctx context.Context, to Options, next *Store, by api.Actor, at time.Time) error {
+	if _, err := os.Stat(filepath.Join(to.Dir, databaseName)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	old, err := Open(ctx, Options{Dir: dir})
+	old, err := Open(ctx, Options{Dir: to.Dir, Keys: to.Keys})
 	if err != nil && ctx.Err() == nil {
 		r.Unread = err
 		return next.write(ctx, func(conn *sqlite.Conn) error { return endSignIns(conn, toMillis(at)) })

@@ -30,7 +30,7 @@ func backedUp(t *testing.T, s *sqlitestore.Store) string {
 
 func restored(t *testing.T, dir, backup string) (sqlitestore.Restored, *sqlitestore.Store) {
 	t.Helper()
-	done, err := sqlitestore.Restore(t.Context(), dir, backup, api.Actor{Token: "operator"}, time.Now())
+	done, err := sqlitestore.Restore(t.Context(), sqlitestore.Options{Dir: dir}, backup, api.Actor{Token: "operator"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +412,7 @@ func TestRestoreRefuses(t *testing.T) {
 			if c.damage != "" {
 				rawDatabase(t, elsewhere, c.damage)
 			}
-			done, err := sqlitestore.Restore(t.Context(), dir, path, api.Actor{}, time.Now())
+			done, err := sqlitestore.Restore(t.Context(), sqlitestore.Options{Dir: dir}, path, api.Actor{}, time.Now())
 			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "three") {
 				t.Errorf("restored %+v, %v; want %q", done, err, c.says)
 			}
@@ -434,14 +434,14 @@ func TestRestoreBesideAServer(t *testing.T) {
 	s := serve(t, dir)
 	update(t, s, acme, change("a.md", "one"))
 	backup := backedUp(t, s)
-	if _, err := sqlitestore.Restore(t.Context(), dir, backup, api.Actor{}, time.Now()); !errors.Is(err, store.ErrLocked) {
+	if _, err := sqlitestore.Restore(t.Context(), sqlitestore.Options{Dir: dir}, backup, api.Actor{}, time.Now()); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("error %v, want ErrLocked", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	own := filepath.Join(dir, "teammemd.db")
-	if _, err := sqlitestore.Restore(t.Context(), dir, own, api.Actor{}, time.Now()); err == nil {
+	if _, err := sqlitestore.Restore(t.Context(), sqlitestore.Options{Dir: dir}, own, api.Actor{}, time.Now()); err == nil {
 		t.Error("a database was restored from itself")
 	}
 	// Whoever reads it has the last word about its log.
@@ -449,7 +449,7 @@ func TestRestoreBesideAServer(t *testing.T) {
 	rawDatabase(t, dir, "UPDATE meta SET value = value + 1 WHERE name = 'credential_generation'")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := sqlitestore.Restore(ctx, dir, backup, api.Actor{}, time.Now()); err == nil {
+	if _, err := sqlitestore.Restore(ctx, sqlitestore.Options{Dir: dir}, backup, api.Actor{}, time.Now()); err == nil {
 		t.Error("a database was replaced while its log was being read")
 	}
 	release()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
+	"github.com/teammem/teammemd/server/store/seal"
 )
 
 // errLostRepo says that a repo is not where its head was read.
@@ -29,7 +30,11 @@ func (s *Store) writeChange(row *repoRow, next *store.Head, c store.Change) (*re
 	if err != nil {
 		return nil, err
 	}
-	w := changeWriter{conn: s.writer, repo: id, version: int64(next.Version), at: c.At.UnixMilli(), actor: actor.number, rules: c.Rules}
+	key, err := s.sealing(id, next.Version)
+	if err != nil {
+		return nil, err
+	}
+	w := changeWriter{conn: s.writer, key: key, repo: id, version: int64(next.Version), at: c.At.UnixMilli(), actor: actor.number, rules: c.Rules}
 	for _, p := range c.Puts {
 		w.put(p)
 		if _, dead := row.head.Tomb(p.Key); dead {
@@ -93,6 +98,7 @@ func versionsOf(c store.Change, version uint64) []store.Version {
 // changeWriter writes rows until the first error.
 type changeWriter struct {
 	conn              *sqlite.Conn
+	key               *seal.DataKey // nil: contents are kept plain
 	repo, version, at int64
 	actor             int64
 	rules             string
@@ -107,7 +113,12 @@ func (w *changeWriter) exec(query string, args ...any) {
 
 func (w *changeWriter) put(p store.Put) {
 	sum := p.Sum[:]
-	w.exec("INSERT INTO bodies (repo, sum, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", w.repo, sum, p.Content)
+	if w.key == nil {
+		w.exec("INSERT INTO bodies (repo, sum, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", w.repo, sum, p.Content)
+	} else {
+		w.exec("INSERT INTO bodies (repo, sum, content, data_key, sealed) VALUES (?, ?, '', ?, ?) ON CONFLICT DO NOTHING",
+			w.repo, sum, w.key.Number(), w.key.Seal(p.Sum, p.Content))
+	}
 	w.exec(`INSERT INTO entries (repo, key, sum, bytes, version, modified_ms, allowed) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET sum = excluded.sum, bytes = excluded.bytes, version = excluded.version, modified_ms = excluded.modified_ms,
 			allowed = excluded.allowed`,
