@@ -41,7 +41,22 @@ type sieveState struct {
 	// match says that a match ends here, end that one does if the text does, dead
 	// that none can follow.
 	match, end, dead bool
-	next             []atomic.Pointer[sieveState] // by class
+	next             []atomic.Pointer[sieveState]                             // by class of ASCII characters
+	beyond           atomic.Pointer[[mostWide + 1]atomic.Pointer[sieveState]] // by class of all others, made with the first
+}
+
+// after returns the place of the state that follows with a character of a class
+// of so many of ASCII ones.
+func (s *sieveState) after(class, ascii int) *atomic.Pointer[sieveState] {
+	if class < ascii {
+		return &s.next[class]
+	}
+	beyond := s.beyond.Load()
+	if beyond == nil {
+		s.beyond.CompareAndSwap(nil, new([mostWide + 1]atomic.Pointer[sieveState]))
+		beyond = s.beyond.Load()
+	}
+	return &beyond[class-ascii]
 }
 
 const (
@@ -255,7 +270,7 @@ func (s *Sieve) Passes(text string) bool {
 			return false
 		}
 		class, size := s.next(text[i:])
-		next := at.next[class].Load()
+		next := at.after(class, s.classes).Load()
 		if next == nil {
 			next = s.step(at, class)
 		}
@@ -297,7 +312,7 @@ func (s *Sieve) step(from *sieveState, class int) *sieveState {
 		}
 	}
 	next := s.state(to, false)
-	from.next[class].Store(next)
+	from.after(class, s.classes).Store(next)
 	return next
 }
 
@@ -324,7 +339,7 @@ func (s *Sieve) state(from []uint32, begins bool) *sieveState {
 		return s.all
 	}
 	made.dead = len(made.insts) == 0 && !made.end
-	made.next = make([]atomic.Pointer[sieveState], s.classes+mostWide+1)
+	made.next = make([]atomic.Pointer[sieveState], s.classes)
 	s.states[string(key)] = made
 	return made
 }
