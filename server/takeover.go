@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -68,12 +67,10 @@ func streamHead(header http.Header) []byte {
 }
 
 // detach returns a copy of the call that outlives its handler. Of the request it
-// keeps what the access log tells.
+// keeps what says who the client is, but not its secret.
 func (c *call) detach(ctx context.Context) *call {
-	r := &http.Request{Method: c.r.Method, RemoteAddr: c.r.RemoteAddr}
-	if by := c.r.Header["X-Forwarded-For"]; by != nil {
-		r.Header = http.Header{"X-Forwarded-For": slices.Clone(by)}
-	}
+	r := &http.Request{Method: c.r.Method, RemoteAddr: c.r.RemoteAddr, Header: c.r.Header.Clone()}
+	r.Header.Del("Authorization")
 	alone := *c
 	alone.w, alone.r, alone.status = nil, r.WithContext(ctx), http.StatusOK
 	c.detached = true

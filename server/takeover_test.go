@@ -152,3 +152,38 @@ func TestStopWaitsForStreams(t *testing.T) {
 	close(meter.goOn)
 	<-stopped
 }
+
+// What a stream says of its client outlives the request, except for the secret.
+func TestStreamSaysWhoseItIs(t *testing.T) {
+	w := newWorld(t, options{})
+	token := w.token("*", api.Writer)
+	w.put(token, "acme/a", entries{"k": "1"})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+api.PathEvents+"?repo=acme/a", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set(api.HeaderDevice, strings.Repeat("0a", 16))
+	req.Header.Set(api.HeaderActorDevice, "ada-laptop")
+	res, err := w.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	for in := bufio.NewScanner(res.Body); in.Scan() && !strings.HasPrefix(in.Text(), "data: "); {
+	}
+	repo, err := api.ParseRepo("acme/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices, err := w.clients.Devices(t.Context(), repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range devices {
+		if d.Actor.Device == "ada-laptop" && !d.Nameless {
+			return
+		}
+	}
+	t.Errorf("the stream's device is not among %+v", devices)
+}
