@@ -94,10 +94,10 @@ func TestAdminEndsSignIns(t *testing.T) {
 	if stream.StatusCode != http.StatusOK {
 		t.Fatalf("the stream: %d", stream.StatusCode)
 	}
-	ended := make(chan struct{})
+	lines, ended := bufio.NewScanner(stream.Body), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
+		for lines.Scan() {
 		}
 	}()
 	wantStatus(t, "the admin may", c.do(request{method: http.MethodDelete, path: api.PathSignIns + "?id=all&user=ada", token: admin}), 200, "")

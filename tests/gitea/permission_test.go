@@ -154,10 +154,10 @@ func TestWebhook(t *testing.T) {
 	if stream.StatusCode != http.StatusOK {
 		t.Fatalf("the stream: %d", stream.StatusCode)
 	}
-	ended := make(chan struct{})
+	lines, ended := bufio.NewScanner(stream.Body), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for lines := bufio.NewScanner(stream.Body); lines.Scan(); {
+		for lines.Scan() {
 		}
 	}()
 	g.do("ada", http.MethodDelete, "/repos/acme/api", nil, 204)
