@@ -22,7 +22,7 @@ func (c *call) saw(repo api.Repo, view *core.View, delivered bool) {
 		return
 	}
 	s := clients.Sighting{Repo: repo, At: time.Now()}
-	named := false
+	var named bool
 	if s.ID, named = deviceID(c.r.Header); !named {
 		if !delivered {
 			return

@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,9 +34,7 @@ func (c *checkout) ask(r request) answer {
 	if c.confirmed != "" {
 		header[api.HeaderCleaned] = c.confirmed
 	}
-	for name, value := range r.header {
-		header[name] = value
-	}
+	maps.Copy(header, r.header)
 	r.header = header
 	return c.w.do(r)
 }

@@ -104,6 +104,7 @@ func run(t *testing.T, test func(t *testing.T, tracker *clients.Tracker, s *shel
 func TestSightingsAreGathered(t *testing.T) {
 	t.Parallel()
 	run(t, func(t *testing.T, tracker *clients.Tracker, s *shelf) {
+		t.Helper()
 		who, repo, begun := &ada{}, acme(t), time.Now()
 		see := func(pulled, cleaned uint64) {
 			tracker.Saw(clients.Sighting{Repo: repo, ID: clients.ID{1}, At: time.Now(), Epoch: "e", Pulled: pulled, Cleaned: cleaned}, who)
@@ -143,6 +144,7 @@ func TestSightingsAreGathered(t *testing.T) {
 func TestEpochsAreApart(t *testing.T) {
 	t.Parallel()
 	run(t, func(t *testing.T, tracker *clients.Tracker, s *shelf) {
+		t.Helper()
 		repo := acme(t)
 		for _, sighting := range []clients.Sighting{{Epoch: "e1", Pulled: 9, Cleaned: 9}, {Epoch: "e2", Pulled: 3}, {}} {
 			sighting.Repo, sighting.ID, sighting.At = repo, clients.ID{1}, time.Now()
@@ -161,6 +163,7 @@ func TestNothingIsLostByAFailure(t *testing.T) {
 	t.Parallel()
 	var last *shelf
 	run(t, func(t *testing.T, tracker *clients.Tracker, s *shelf) {
+		t.Helper()
 		last = s
 		s.fail = errors.New("the database is away")
 		tracker.Saw(clients.Sighting{Repo: acme(t), ID: clients.ID{1}, At: time.Now(), Pulled: 4}, &ada{})
@@ -182,6 +185,7 @@ func TestNothingIsLostByAFailure(t *testing.T) {
 func TestOldDevicesAreForgotten(t *testing.T) {
 	t.Parallel()
 	run(t, func(t *testing.T, tracker *clients.Tracker, s *shelf) {
+		t.Helper()
 		for i := range 60_000 {
 			tracker.Saw(clients.Sighting{Repo: acme(t), ID: clients.ID{byte(i), byte(i >> 8), byte(i >> 16)}, At: time.Now()}, &ada{})
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestSearchEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
 	e := entries{}
 	for i := range 300 {
-		e[fmt.Sprintf("a/%03d.md", i)] = strings.Repeat("zebra okapi ", 50) + fmt.Sprint(i)
+		e[fmt.Sprintf("a/%03d.md", i)] = strings.Repeat("zebra okapi ", 50) + strconv.Itoa(i)
 	}
 	x := build(t, e)
 	for _, text := range []string{"zebra okapi", `"zebra okapi zebra okapi"`, "zeb* -\"okapi zebra zebra\"", "key:a/** zebra", "zebra nothere"} {

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"time"
 
@@ -136,7 +135,7 @@ var devices = map[string]func(*suite){
 		s.saw(acme, device(0, "ada", 8, pulled(9)))
 		list := s.devices(acme)
 		if len(list) != store.MaxDevices || list[0].Pulled != 9 || !slices.ContainsFunc(list, func(d store.Device) bool { return d.ID == many[9].ID }) {
-			s.Error(fmt.Sprintf("%d devices, the first at version %d", len(list), list[0].Pulled))
+			s.Errorf("%d devices, the first at version %d", len(list), list[0].Pulled)
 		}
 	},
 }
