@@ -120,6 +120,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./server/store/sqlitestore -run '^TestKilledWhileWriting$$' -args -kills 100); \
 		$(call figures,-timeout 0 -run '^TestF[0-9]' $$(go list ./... | grep -v '/tests$$')); \
 		$(call figures,-timeout 0 ./tests -run '^TestFailover$$' -args -failovers $(FAILOVERS)); \
+		$(call figures,-timeout 0 ./cmd/teammemd -run '^TestPostgresRestoreKilled$$' -args -killedrestores 30); \
 		$(call figures,-timeout 0 ./internal/signin -run '^TestProcessesRenewAtOnce$$' -args -renewals $(PROOF_RENEWALS)); \
 		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
 		$(call figures,-race -short -timeout 0 ./server/store/pgstore); \
