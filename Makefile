@@ -107,6 +107,10 @@ fuzz-scanner: ## the scanner's fuzz targets for SCAN_FUZZTIME each
 failover: tools $(SKIPCHECK) ## kills the primary of a PostgreSQL with two standbys under load, FAILOVERS times
 	$(call figures,-timeout 0 ./tests -run '^TestFailover$$' -args -failovers $(FAILOVERS))
 
+.PHONY: scale
+scale: $(SKIPCHECK) ## what many entries, streams, listeners and writers cost, each beside its floor
+	$(call figures,-p 1 -timeout 0 ./server ./server/store/sqlitestore -run '^TestScale' -args -scale)
+
 .PHONY: proof
 proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved; a summary at the end
 	@mkdir -p .cache; begun=$$SECONDS; { \
@@ -119,6 +123,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./internal/signin -run '^TestProcessesRenewAtOnce$$' -args -renewals $(PROOF_RENEWALS)); \
 		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
 		$(call figures,-race -short -timeout 0 ./server/store/pgstore); \
+		$(MAKE) --no-print-directory scale; \
 		go run ./tests/teeth -all; \
 		$(MAKE) --no-print-directory fuzz-scanner SCAN_FUZZTIME=$(PROOF_SCAN_FUZZTIME); \
 	} 2>&1 | tee $(PROOF); \

@@ -51,6 +51,8 @@ const (
 	PathScanPolicy = "/api/v1/scan-policy"
 	PathScanMarks  = "/api/v1/scan-marks"
 	PathWhoAmI     = "/api/v1/whoami"
+	PathSignIns    = "/api/v1/sign-ins"
+	PathAudit      = "/api/v1/audit"
 	PathVersion    = "/version"
 	PathOpenAPI    = "/openapi.json"
 	// PathSignInMetadata names those below that clients of the authorization server

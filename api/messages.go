@@ -201,6 +201,60 @@ type WhoAmI struct {
 	User   string `json:"user,omitempty"`
 	Login  string `json:"login,omitempty"`
 	Issuer string `json:"issuer,omitempty"`
+	// Repo is the one that was asked about; Role is then the role in it.
+	Repo string `json:"repo,omitempty"`
+	// SignIn is the sign-in that the token is of; left out for a service token.
+	SignIn *SignIn `json:"sign_in,omitempty"`
+}
+
+// SignIn is one sign-in of a person on one machine.
+type SignIn struct {
+	ID     string `json:"id"`
+	Device string `json:"device"` // as the machine called itself
+	Client string `json:"client"` // the program's client id
+	User   string `json:"user"`   // the id of the account
+	Login  string `json:"login,omitempty"`
+	// Address is where it was last used from, as far as the server sees: an address,
+	// or the network of one.
+	Address   string    `json:"address,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UsedAt    time.Time `json:"used_at"` // true to about an hour
+	// ExpiresAt is when it ends unless it is used before; use moves it on. There is
+	// no other end.
+	ExpiresAt time.Time `json:"expires_at"`
+	// Current says that it is the one that asks.
+	Current bool `json:"current"`
+}
+
+// SignInsAnswer is the 200 of [PathSignIns]: the live ones, oldest first, and
+// after a DELETE those that it ended.
+type SignInsAnswer struct {
+	SignIns []SignIn `json:"sign_ins"`
+}
+
+// AuditRow is one row of a chain: who did what, and what the chain holds of it.
+// Nothing that was written is in it.
+type AuditRow struct {
+	Number uint64    `json:"number"` // from 1, without gaps
+	Action string    `json:"action"`
+	At     time.Time `json:"at"`
+	// Actor is empty once the person was erased; ActorID, the pseudonym, stays.
+	Actor   Actor  `json:"actor"`
+	ActorID string `json:"actor_id"`
+	// Version is the repo's that the action made, left out for none, and Keys are
+	// what it wrote or retired, without those of redacted contents.
+	Version uint64   `json:"version,omitempty"`
+	Keys    []string `json:"keys,omitempty"`
+	Detail  string   `json:"detail,omitempty"` // JSON
+	Hash    string   `json:"hash"`             // over this row and all before it: 64 hexadecimal digits
+}
+
+// AuditAnswer is the 200 of [PathAudit], oldest first.
+type AuditAnswer struct {
+	Repo Repo       `json:"repo,omitzero"` // left out for the server's own chain
+	Rows []AuditRow `json:"rows"`
+	// Next is the number to ask for more after; left out where there were no more.
+	Next uint64 `json:"next,omitempty"`
 }
 
 // ServerVersion is the 200 of [PathVersion]: clients test Features, they never

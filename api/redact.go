@@ -68,8 +68,8 @@ type RedactionReport struct {
 	// Confirmed and Open count them.
 	Confirmed int `json:"confirmed"`
 	Open      int `json:"open"`
-	// Beyond counts the checkouts of the repo that never came so far.
-	Beyond int `json:"beyond"`
+	// NotReached counts the checkouts of the repo that never came so far.
+	NotReached int `json:"not_reached"`
 	// Full says that the repo has more devices than are kept: there may be others.
 	Full bool `json:"full,omitempty"`
 }

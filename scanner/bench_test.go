@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zricethezav/gitleaks/v8/detect"
+
 	"github.com/teammem/teammemd/scanner"
 	"github.com/teammem/teammemd/scanner/cputime"
 )
@@ -90,6 +92,42 @@ func BenchmarkNotes4KB(b *testing.B) {
 
 func BenchmarkLargeProse(b *testing.B) {
 	run(b, []string{strings.ToValidUTF8(prose(b, 250_000), "")})
+}
+
+// BenchmarkProseBesideStock scans the same prose with gitleaks' own detector in
+// turns, so that a busy machine slows both: what counts is the ratio.
+func BenchmarkProseBesideStock(b *testing.B) {
+	if cpuTime() == 0 {
+		b.Skip("SKIP: this system does not tell processor time")
+	}
+	text := strings.ToValidUTF8(prose(b, 250_000), "")
+	ours := scanner.New(scanner.Options{Deadline: time.Minute})
+	if err := ours.Canary(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	stock, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		b.Fatal(err)
+	}
+	const turns = 8 // of ours for one of theirs, which is slower
+	var used [2]time.Duration
+	scanned := 0
+	for b.Loop() {
+		before := cpuTime()
+		for range turns {
+			if _, err := ours.Scan(b.Context(), "notes/deploy.md", text); err != nil {
+				b.Fatal(err)
+			}
+		}
+		between := cpuTime()
+		stock.DetectString(text)
+		used[0], used[1] = used[0]+between-before, used[1]+cpuTime()-between
+		scanned += len(text)
+	}
+	speed := func(rounds int, used time.Duration) float64 { return float64(rounds*scanned) / 1e6 / used.Seconds() }
+	b.ReportMetric(speed(turns, used[0]), "MB/cpu-s")
+	b.ReportMetric(speed(1, used[1]), "stock-MB/cpu-s")
+	b.ReportMetric(speed(turns, used[0])/speed(1, used[1]), "times-stock")
 }
 
 // BenchmarkWorst is the largest text in the shapes on which the detector is

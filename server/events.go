@@ -28,19 +28,29 @@ const (
 // repo that the caller may read, then every change, until the client leaves,
 // access to one of them ends, or the server stops.
 //
-// Thousands of these wait at a time, each on a stack of its own: what stands on
-// it while they wait is kept small, see [TestScaleStreams].
+// Thousands of these wait at a time: what one keeps while it does is kept small.
 func (c *call) events() error {
 	s, err := c.openStream()
 	if err != nil {
 		return err
 	}
+	ours, err := s.takeOver()
+	if ours {
+		return nil
+	}
 	defer s.close()
+	if err != nil {
+		return err
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
 	s.follow()
 	return nil
 }
 
-// openStream sends the head of the answer. Whoever gets a stream has to close it.
+// openStream finds out what the stream is about, and sends nothing yet. Whoever
+// gets a stream has to close it.
 func (c *call) openStream() (_ *stream, err error) {
 	asked, err := c.streamRepos()
 	if err != nil {
@@ -51,6 +61,7 @@ func (c *call) openStream() (_ *stream, err error) {
 		return nil, err
 	}
 	s := &stream{c: c, control: http.NewResponseController(c.w), release: release}
+	s.out = httpOutlet{s.control, c.w}
 	defer func() {
 		if err != nil {
 			s.close()
@@ -65,7 +76,12 @@ func (c *call) openStream() (_ *stream, err error) {
 		return nil, core.NotFound()
 	}
 	s.sub = c.core.Hub().Subscribe(s.repos()...)
-	return s, s.begin()
+	h := c.w.Header()
+	h["Content-Type"] = streamType
+	h["Cache-Control"] = streamCache
+	h["X-Accel-Buffering"] = unbuffered
+	h["X-Content-Type-Options"] = noSniff
+	return s, nil
 }
 
 // streamRepos returns the repos that were asked for, each once.
@@ -124,7 +140,8 @@ const askedAtOnce = 8
 // stream writes one stream of events.
 type stream struct {
 	c       *call
-	control *http.ResponseController
+	control *http.ResponseController // nil for one that was taken over
+	out     outlet
 	release func() // of what hold counted
 	sub     *core.Subscription
 	buf     []byte // not sent yet; nil while the stream waits
@@ -140,6 +157,7 @@ type stream struct {
 
 // close gives back what the stream holds.
 func (s *stream) close() {
+	_ = s.out.Close() // the client may have left before
 	s.release()
 	if s.sub != nil {
 		s.sub.Close()
@@ -170,20 +188,13 @@ var (
 	unbuffered  = []string{"no"} // nginx keeps answers back otherwise
 )
 
+// begin sends the head of a stream that net/http carries.
 func (s *stream) begin() error {
 	// The body of the request is over: only the client's leaving is to be read.
 	if err := s.control.SetReadDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("opening a stream: %w", err)
 	}
-	h := s.c.w.Header()
-	h["Content-Type"] = streamType
-	h["Cache-Control"] = streamCache
-	h["X-Accel-Buffering"] = unbuffered
-	h["X-Content-Type-Options"] = noSniff
 	s.c.begin(http.StatusOK)
-	s.retry(retryHint)
-	s.buf = append(s.buf, '\n')
-	s.timer = time.NewTimer(s.c.o.Heartbeat)
 	return nil
 }
 
@@ -196,6 +207,9 @@ func (s *stream) retry(wait time.Duration) {
 // one of them ends the stream does: the client connects again, and learns from
 // its next request about that repo what became of it.
 func (s *stream) follow() {
+	s.retry(retryHint)
+	s.buf = append(s.buf, '\n')
+	s.timer = time.NewTimer(s.c.o.Heartbeat)
 	s.seen()
 	for open := s.say(s.repos(), true); open; {
 		open = s.act(s.wait())
@@ -352,18 +366,24 @@ func (s *stream) finish(why string) bool {
 	return false
 }
 
-// flush sends what was written, for which the client has two heartbeats.
+// flush sends what was written.
 func (s *stream) flush() error {
 	if len(s.buf) == 0 {
 		return nil
 	}
-	now := time.Now()
-	if err := s.control.SetWriteDeadline(now.Add(2 * s.c.o.Heartbeat)); err != nil {
+	if err := s.send(s.buf); err != nil {
 		return err
 	}
-	if _, err := s.c.write(s.buf); err != nil {
+	s.c.sent += int64(len(s.buf))
+	s.buf, s.beat = nil, time.Now().Add(s.c.o.Heartbeat)
+	return nil
+}
+
+// send sends p, for which the client has two heartbeats.
+func (s *stream) send(p []byte) error {
+	if err := s.out.SetWriteDeadline(time.Now().Add(2 * s.c.o.Heartbeat)); err != nil {
 		return err
 	}
-	s.buf, s.beat = nil, now.Add(s.c.o.Heartbeat)
-	return s.control.Flush()
+	_, err := s.out.Write(p)
+	return err
 }

@@ -18,9 +18,32 @@ var Features = []string{
 // FeatureSignIn is the feature of a server at which people sign in.
 const FeatureSignIn = "sign-in"
 
+// whoAmI tells the bearer what the token is taken for, and of the repo that is
+// named what it allows there.
 func (c *call) whoAmI() error {
+	values, err := c.query()
+	if err != nil {
+		return err
+	}
+	me := c.grant.WhoAmI()
+	if _, given := values["repo"]; given {
+		_, at, err := c.aboutRepo()
+		if err != nil {
+			return err
+		}
+		me.Repo, me.Role = at.asked.String(), at.role
+	}
+	if c.grant.User != "" {
+		list, _, err := c.ownSignIns("", false)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(list, func(s api.SignIn) bool { return s.Current }); i >= 0 {
+			me.SignIn = &list[i]
+		}
+	}
 	c.w.Header()["Cache-Control"] = private
-	return c.sendJSON(http.StatusOK, c.grant.WhoAmI())
+	return c.sendJSON(http.StatusOK, me)
 }
 
 func (c *call) version() error {

@@ -111,6 +111,9 @@ func newTown(tb testing.TB, policy string, o options) *town {
 			tb.Fatal(err)
 		}
 		so.SignIn = signIn
+		so.SignIns = oauth.SignIns{Accounts: c.names.(store.Accounts), Forget: so.Auth.Forget, Audit: func(ctx context.Context, e store.Event) error {
+			return c.backend.Audit(ctx, api.Repo{}, e)
+		}}
 		if more != nil {
 			more(so)
 		}

@@ -40,6 +40,9 @@ func newRequestID() string {
 
 // record counts and logs a request that ended.
 func (c *call) record() {
+	if c.detached {
+		return
+	}
 	took := time.Since(c.began)
 	c.o.Meter.Answered(c.routeName(), c.methodName(), c.status, took, c.long)
 	log, level := c.o.AccessLog, slog.LevelInfo
@@ -107,8 +110,9 @@ func (c *call) hold() (release func(), err error) {
 	}
 	c.long = true
 	c.o.Meter.Streams(1)
+	meter := c.o.Meter // the call may be another one by then
 	return func() {
-		c.o.Meter.Streams(-1)
+		meter.Streams(-1)
 		letGo()
 	}, nil
 }

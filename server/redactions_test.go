@@ -123,7 +123,7 @@ func TestRedactionReport(t *testing.T) {
 	}
 	want("at once", redacted.Reports[0], map[string]string{"base": "cannot say", "desk": "open", "laptop": "open"}, 3)
 	// Two never came so far: early, and the credential of whoever wrote the first text.
-	if r := one(); r.Beyond != 2 || r.Contents != 1 || len(r.Versions) != 1 || r.Versions[0] != 2 || r.Actor.Token == "" || r.At.IsZero() {
+	if r := one(); r.NotReached != 2 || r.Contents != 1 || len(r.Versions) != 1 || r.Versions[0] != 2 || r.Actor.Token == "" || r.At.IsZero() {
 		t.Errorf("the report says %+v", r)
 	}
 

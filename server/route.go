@@ -43,6 +43,8 @@ func (s *Server) table() map[string]*route {
 		}},
 		api.PathScanMarks: {costs: true, methods: methods{http.MethodGet: (*call).scanMarks}},
 		api.PathWhoAmI:    {costs: true, methods: methods{http.MethodGet: (*call).whoAmI}},
+		api.PathSignIns:   {costs: true, methods: methods{http.MethodGet: (*call).signIns, http.MethodDelete: (*call).endSignIns}},
+		api.PathAudit:     {costs: true, methods: methods{http.MethodGet: (*call).audit}},
 		api.PathJoin:      {public: true, methods: methods{http.MethodPost: (*call).join}},
 		api.PathVersion:   {public: true, methods: methods{http.MethodGet: (*call).version}},
 		api.PathOpenAPI:   {public: true, methods: methods{http.MethodGet: (*call).openAPI}},
@@ -88,6 +90,8 @@ type call struct {
 	status int   // sent, 0 for not yet
 	sent   int64 // bytes of the body, as they went out
 	broken bool  // the answer began and cannot be finished
+
+	detached bool // a copy of the call goes on behind the handler, and is recorded
 
 	began   time.Time
 	id      string   // of the request, in [api.HeaderRequest]
@@ -160,17 +164,22 @@ func (c *call) survive() {
 	if err, ok := value.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(http.ErrAbortHandler)
 	}
-	c.log.ErrorContext(c.r.Context(), "handler panicked", "request_id", c.id, "path", c.routeName(), "type", fmt.Sprintf("%T", value), "at", panicSite())
+	c.logPanic(value)
 	if c.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
 	c.fail(api.ErrInternal)
 }
 
+// logPanic is called by the deferred function that recovered value.
+func (c *call) logPanic(value any) {
+	c.log.ErrorContext(c.r.Context(), "handler panicked", "request_id", c.id, "path", c.routeName(), "type", fmt.Sprintf("%T", value), "at", panicSite())
+}
+
 // panicSite returns file and line of the function that panicked.
 func panicSite() string {
 	var pcs [32]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
 	for {
 		frame, more := frames.Next()
 		if !strings.HasPrefix(frame.Function, "runtime.") {

@@ -37,13 +37,19 @@ func TestMain(m *testing.M) {
 type crowdOrder struct {
 	Addr    string
 	Streams []crowdStream
-	// Round says that each stream waits for events beyond its first, and when each
-	// of them came is reported once all streams had one.
+	// Rounds is how many events each stream gets beyond its first. When they came is
+	// reported after each round, in one line of JSON.
 	Rounds int
 }
 
 // crowdStream is one event stream.
 type crowdStream struct{ Token, Repo string }
+
+// of returns an order of n streams like the first.
+func (o crowdOrder) of(n int) crowdOrder {
+	o.Streams = slices.Repeat(o.Streams[:1], n)
+	return o
+}
 
 // crowd is a process with many event streams.
 type crowd struct {
@@ -51,6 +57,7 @@ type crowd struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	out   *bufio.Reader
+	left  sync.Once
 }
 
 // gather starts a process that opens the streams, and returns when each has had
@@ -75,12 +82,7 @@ func gather(tb testing.TB, order crowdOrder) *crowd {
 	if err := c.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { // with the end of its input it ends
-		c.stdin.Close()
-		if err := c.cmd.Wait(); err != nil && tb.Context().Err() == nil {
-			tb.Errorf("the process with the streams: %v", err)
-		}
-	})
+	tb.Cleanup(c.leave)
 	if err := json.NewEncoder(c.stdin).Encode(order); err != nil {
 		tb.Fatal(err)
 	}
@@ -88,6 +90,16 @@ func gather(tb testing.TB, order crowdOrder) *crowd {
 		tb.Fatalf("the process with the streams says %q", line)
 	}
 	return c
+}
+
+// leave ends the process: it ends with its input. It may be called twice.
+func (c *crowd) leave() {
+	c.left.Do(func() {
+		c.stdin.Close()
+		if err := c.cmd.Wait(); err != nil && c.tb.Context().Err() == nil {
+			c.tb.Errorf("the process with the streams: %v", err)
+		}
+	})
 }
 
 func (c *crowd) line() string {
@@ -99,19 +111,20 @@ func (c *crowd) line() string {
 	return strings.TrimSpace(line)
 }
 
-// arrivals returns when the next event of each stream came, the earliest first.
-func (c *crowd) arrivals() []time.Time {
+// heard returns how long after began the next event of each stream came, the
+// earliest first.
+func (c *crowd) heard(began time.Time) []time.Duration {
 	c.tb.Helper()
 	var nanos []int64
 	if err := json.Unmarshal([]byte(c.line()), &nanos); err != nil {
 		c.tb.Fatal(err)
 	}
 	slices.Sort(nanos)
-	times := make([]time.Time, len(nanos))
+	after := make([]time.Duration, len(nanos))
 	for i, n := range nanos {
-		times[i] = time.Unix(0, n)
+		after[i] = time.Unix(0, n).Sub(began) // by the clock that both processes have
 	}
-	return times
+	return after
 }
 
 // beCrowd is the other process.

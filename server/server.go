@@ -46,6 +46,8 @@ type Options struct {
 	SignIn http.Handler
 	// Clients is told which checkouts come; nil: nobody is.
 	Clients *clients.Tracker
+	// SignIns lists and ends the sign-ins of people; nil: there are none.
+	SignIns SignIns
 	// Version is the program's version, shown by [api.PathVersion].
 	Version string
 	// TLS, when set, makes [Server.Run] speak TLS on its listener.
@@ -91,6 +93,7 @@ type Server struct {
 	joins  *addressLimits
 	hooks  *addressLimits // of messages with a wrong signature
 
+	carried  sync.WaitGroup // streams that were taken over
 	drain    sync.Once
 	draining chan struct{} // closed when a stop was asked
 }
@@ -199,6 +202,14 @@ func (s *Server) stop(ctx context.Context, srv *http.Server) {
 		if err := srv.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			s.log.WarnContext(ctx, "closing connections failed", "error", err)
 		}
+	}
+	// No handler is left that could begin one, unless it was cut off.
+	ended := make(chan struct{})
+	go func() { s.carried.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		s.log.WarnContext(ctx, "streams were left by the stop")
 	}
 }
 

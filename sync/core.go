@@ -68,7 +68,7 @@ type Core struct {
 	// washed are the bases that named what was redacted, and whose change is not
 	// recorded yet.
 	washed map[api.Key]bool
-	rules    string // what the guard judges by, as far as it is known
+	rules  string // what the guard judges by, as far as it is known
 	// judged are the texts, equal on both sides, that were found clean by rules
 	// while memory tells of other rules.
 	judged map[api.Key]api.Checksum

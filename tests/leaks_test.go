@@ -228,7 +228,7 @@ func (l *leaks) driveNamed() {
 			l.run("restore", key+"@1")
 			l.run("scrub", key+":1")
 		}
-		for _, verb := range []string{"init", "up", "pause", "resume", "join", "login", "logout", "whoami", "status", "conflicts restore", "server token revoke"} {
+		for _, verb := range []string{"init", "up", "pause", "resume", "join", "login", "logout", "whoami", "signins", "signins end", "server admin user signins", "server admin user signout", "status", "conflicts restore", "server token revoke"} {
 			l.run(verb, name)
 		}
 	}
@@ -327,6 +327,9 @@ func (l *leaks) driveServer() {
 	l.runIn(c, c.work(), "server admin", "--data", data)
 	l.runIn(c, c.work(), "server admin user", "--data", data)
 	l.runIn(c, c.work(), "server admin user list", "--data", data)
+	l.runIn(c, c.work(), "server admin user signins", "--data", data)
+	l.runIn(c, c.work(), "server admin user signout", "nobody", "--data", data)
+	l.runIn(c, c.work(), "server audit", "--data", data)
 	l.runIn(c, c.work(), "server admin user export", "--person", "ada", "--data", data)
 	l.runIn(c, c.work(), "server admin user erase", "--person", "ada", "--yes", "--data", data)
 	l.runIn(c, c.work(), "server export", filepath.Join(c.home, "exported"), "--data", data)

@@ -36,7 +36,7 @@ func (a *app) upBeside(ctx context.Context, m machine, o upOptions) error {
 		return err
 	}
 	defer func() { _ = backend.Close() }() // nothing is pending: each change was durable when it returned
-	tokens := auth.New(backend, auth.Options{})
+	tokens := auth.New(backend, auth.Options{Audit: auditAsAdmin(backend)})
 	root, err := a.upRoot(ctx, m, o, url, tokens)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (a *app) upDetached(ctx context.Context, m machine, o upOptions) error {
 		return err
 	}
 	defer func() { _ = backend.Close() }()
-	return a.firstThroughDaemon(ctx, m, o, root, auth.New(backend, auth.Options{}), control.Moved{}, begun)
+	return a.firstThroughDaemon(ctx, m, o, root, auth.New(backend, auth.Options{Audit: auditAsAdmin(backend)}), control.Moved{}, begun)
 }
 
 // startDetached starts the process that stays and waits until it answers for the

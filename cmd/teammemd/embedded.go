@@ -38,6 +38,7 @@ type embedded struct {
 	people   *people
 	access   *access.Access
 	clients  *clients.Tracker
+	door     *door                           // for administrators, nil for none
 	policy   *access.PolicyFile              // nil for none
 	tokens   atomic.Pointer[upstream.Tokens] // of the forge, nil for none
 	front    *front
@@ -100,7 +101,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 		return nil, errors.Join(err, e.Close())
 	}
 	e.feed, _ = backend.(store.Feed)
-	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts})
+	e.auth = auth.New(backend, auth.Options{Log: log, Accounts: e.people.accounts, Audit: auditTo(backend)})
 	if err := e.newAccess(c, backend); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -109,7 +110,8 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 		Clean: func(ctx context.Context, by api.Actor) api.Actor { return e.core.CleanActor(ctx, by) },
 	})
 	o := core.Options{
-		Store: backend, Policies: backend, Rescans: backend, Audits: backend, Devices: e.clients, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries, Log: log,
+		Store: backend, Policies: backend, Rescans: backend, Audits: backend, Devices: e.clients, Scrub: backend.Scrub, Scan: scanFunc(sc), Rules: sc.RuleSet, MaxEntries: c.Limits.MaxEntries,
+		SearchBytes: c.Limits.SearchIndexBytes, Log: log,
 	}
 	if e.metrics != nil {
 		o.Meter = e.metrics
@@ -130,6 +132,7 @@ func newEmbedded(ctx context.Context, c config.Server, sc *scanner.Scanner, log,
 	if e.metrics != nil {
 		e.metrics.watch(e)
 	}
+	e.door = newDoor(ctx, c, log)
 	return e, nil
 }
 
@@ -177,6 +180,7 @@ func (e *embedded) Run(ctx context.Context) error {
 	group.Go(func() error { return e.access.Run(gctx) })
 	group.Go(func() error { return e.front.Run(gctx, e.first) })
 	group.Go(func() error { return e.clients.Run(gctx) })
+	group.Go(func() error { e.serveDoor(gctx); return nil })
 	group.Go(func() error { e.rescan(gctx); return nil })
 	group.Go(func() error { e.retain(gctx); return nil })
 	if e.feed != nil {
@@ -213,6 +217,7 @@ func (e *embedded) Close() error {
 	if e.front != nil {
 		_ = e.front.ln.Close() // closed already, where Run ran
 	}
+	e.door.shut()
 	return e.close()
 }
 
@@ -231,7 +236,7 @@ func (e *embedded) server(c config.Server) (*server.Server, error) {
 		return nil, err
 	}
 	o := server.Options{
-		Core: e.core, Auth: e.auth, Access: e.access, Clients: e.clients, Policy: policy, SignIn: signIn, Version: versionText(), TrustedProxies: proxies,
+		Core: e.core, Auth: e.auth, Access: e.access, Clients: e.clients, Policy: policy, SignIn: signIn, SignIns: e.signIns(), Version: versionText(), TrustedProxies: proxies,
 		Rate: rateOf(c.Limits.RatePerSecond), Burst: c.Limits.Burst, MaxStreams: c.Limits.Streams,
 		UploadRate: rateOf(c.Limits.UploadBytesPerSecond), UploadBurst: c.Limits.UploadBurstBytes, Log: e.log,
 	}

@@ -159,7 +159,7 @@ func (a *app) signedIn(ctx context.Context, m machine, server string, before con
 	}
 	a.printf("signed in to %s as %s\n", server, me.who())
 	if len(before.Tokens) > 0 {
-		a.sayf("teammemd: what 'join' and 'up' stored for this server still comes first; 'teammemd logout' forgets both\n")
+		a.sayf("teammemd: what 'join' and 'up' stored for this server still comes first; 'teammemd logout --all' forgets both\n")
 	}
 	return nil
 }

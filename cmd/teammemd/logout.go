@@ -10,17 +10,22 @@ import (
 )
 
 func (a *app) logoutCommand() *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	cmd := &cobra.Command{
 		Use:   "logout [URL]",
-		Short: "End the sign-in to a server and forget its tokens",
-		Long: "End the sign-in to a server, there and here, and forget what 'join' and 'up'\n" +
-			"stored for it. Without a URL the server is found as by login.",
+		Short: "End the sign-in of this machine to a server",
+		Long: "End the sign-in of this machine to a server, there and here. What 'join' and 'up'\n" +
+			"stored for the server is no sign-in and stays, unless --all is given. Other machines\n" +
+			"are signed out by 'teammemd signins end'. Without a URL the server is found as by\n" +
+			"login.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.logout(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.logout(cmd.Context(), args, all) },
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "forget what 'join' and 'up' stored for it, too")
+	return cmd
 }
 
-func (a *app) logout(ctx context.Context, args []string) error {
+func (a *app) logout(ctx context.Context, args []string, all bool) error {
 	m, err := a.machine()
 	if err != nil {
 		return err
@@ -29,7 +34,7 @@ func (a *app) logout(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	gone, revoking, err := m.keeper.Forget(ctx, server)
+	gone, revoking, err := m.keeper.Forget(ctx, server, all)
 	if err != nil {
 		return err
 	}
@@ -43,8 +48,9 @@ func (a *app) logout(ctx context.Context, args []string) error {
 			Server  string `json:"server"`
 			SignIn  bool   `json:"signed_out"`
 			Tokens  int    `json:"tokens_forgotten"`
+			Stay    int    `json:"tokens_kept"`
 			Revoked bool   `json:"revoked"`
-		}{schema, server, gone.SignIn, gone.Tokens, gone.SignIn && revoking == nil})
+		}{schema, server, gone.SignIn, gone.Tokens, gone.Stay, gone.SignIn && revoking == nil})
 	}
 	switch {
 	case gone.SignIn:
@@ -54,6 +60,9 @@ func (a *app) logout(ctx context.Context, args []string) error {
 	}
 	if gone.Tokens > 0 {
 		a.printf("forgot %d stored tokens of %s; there they end with 'teammemd server token revoke'\n", gone.Tokens, server)
+	}
+	if gone.Stay > 0 {
+		a.sayf("teammemd: %d tokens that 'join' or 'up' stored for it stay and go on working; 'teammemd logout --all' forgets them\n", gone.Stay)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (a *app) listReports(repo api.Repo, reports []api.RedactionReport) error {
 // printRedaction says where a redacted text had gone.
 func (a *app) printRedaction(r api.RedactionReport) error {
 	a.printf("report    redaction %d of %s by %s: %d texts in %d versions\n", r.ID, r.At.Local().Format(time.DateTime), who(r.Actor), r.Contents, len(r.Versions))
-	a.printf("reached   %d machines: %d have cleaned up, %d have not said so; %d never came so far\n", len(r.Devices), r.Confirmed, r.Open, r.Beyond)
+	a.printf("reached   %d machines: %d have cleaned up, %d have not said so; %d never came so far\n", len(r.Devices), r.Confirmed, r.Open, r.NotReached)
 	if r.Full {
 		a.printf("          the repo has more machines than the server keeps: there may be others\n")
 	}

@@ -129,7 +129,7 @@ func (r *openRoot) close() error { return errors.Join(r.tree.Close(), r.state.Cl
 func (m machine) dial(root config.Root) (*remote.Client, error) {
 	return remote.New(remote.Options{
 		URL: root.Server, Repo: root.Repo, UserAgent: "teammemd/" + versionText(),
-		Token: tokens{m, root}, Actor: m.actor(), Device: statedir.DeviceAt(m.paths.RootState(root.ID)),
+		Token: tokens{m, root}, Renew: tokens{m, root}.renew, Actor: m.actor(), Device: statedir.DeviceAt(m.paths.RootState(root.ID)),
 	})
 }
 

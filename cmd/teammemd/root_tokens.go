@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -48,6 +49,23 @@ func (t tokens) signIn() func() (token, source string, err error) {
 		token, err := t.machine.keeper.Token(ctx, t.root.Server)
 		return token, keptSignIn, err
 	}
+}
+
+// errNotRenewed says that a token is none of a sign-in.
+var errNotRenewed = errors.New("only the tokens of sign-ins are renewed")
+
+// renew renews the sign-in whose access token a server refused.
+func (t tokens) renew(ctx context.Context, refused string) error {
+	_, source, err := t.find()
+	if err != nil {
+		return err
+	}
+	if source != keptSignIn {
+		return errNotRenewed
+	}
+	ctx, cancel := context.WithTimeout(ctx, tokenTime)
+	defer cancel()
+	return t.machine.keeper.Renew(ctx, t.root.Server, refused)
 }
 
 // renewRefused renews a sign-in whose access token the server refused though its

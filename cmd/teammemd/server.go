@@ -25,7 +25,7 @@ func (a *app) serverCommand() *cobra.Command {
 	flags.register(cmd)
 	flags.registerListen(cmd)
 	cmd.AddCommand(a.tokenCommand(), a.healthcheckCommand(), a.backupCommand(), a.restoreServerCommand(),
-		a.fsckCommand(), a.pruneCommand(), a.exportCommand(), a.migrateCommand(), a.adminCommand())
+		a.fsckCommand(), a.pruneCommand(), a.exportCommand(), a.migrateCommand(), a.auditCommand(), a.adminCommand())
 	return cmd
 }
 

@@ -16,7 +16,7 @@ import (
 func (a *app) adminCommand() *cobra.Command {
 	return group("admin", "Look after the people of a server",
 		group("user", "List, export or erase the people who signed in",
-			a.userListCommand(), a.userExportCommand(), a.userEraseCommand()))
+			a.userListCommand(), a.userSignInsCommand(), a.userSignOutCommand(), a.userExportCommand(), a.userEraseCommand()))
 }
 
 func (a *app) userListCommand() *cobra.Command {

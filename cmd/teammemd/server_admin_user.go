@@ -47,12 +47,50 @@ func (a *app) exportUser(ctx context.Context, server *serverFlags, flags *whoFla
 		if err != nil {
 			return err
 		}
-		out := map[string]any{"schema": schema, "acts": acts}
+		devices, err := devicesOf(ctx, s, person)
+		if err != nil {
+			return err
+		}
+		out := map[string]any{"schema": schema, "acts": acts, "devices": devices}
 		if person.user != nil {
 			out["user"] = describeUser(*person.user)
+			if _, out["sign_ins"], err = signInsIn(ctx, s, []string{person.user.ID}); err != nil {
+				return err
+			}
 		}
 		return a.printJSON(out)
 	})
+}
+
+// deviceRow is a checkout of a person's.
+type deviceRow struct {
+	Repo      string    `json:"repo"`
+	Actor     api.Actor `json:"actor"`
+	First     time.Time `json:"first"`
+	Seen      time.Time `json:"seen"`
+	Pulled    uint64    `json:"pulled"`
+	CleanedAt time.Time `json:"cleaned_at,omitzero"`
+}
+
+// devicesOf lists the checkouts of a person.
+func devicesOf(ctx context.Context, s store.Backend, person someone) ([]deviceRow, error) {
+	rows := []deviceRow{}
+	repos, err := s.Repos(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing repos: %w", err)
+	}
+	for _, repo := range repos {
+		devices, err := s.Devices(ctx, repo)
+		if err != nil {
+			return nil, fmt.Errorf("listing devices: %w", err)
+		}
+		for _, d := range devices {
+			if person.is(d.Actor) {
+				rows = append(rows, deviceRow{repo.String(), d.Actor, d.First, d.Seen, d.Pulled, d.CleanedAt})
+			}
+		}
+	}
+	return rows, nil
 }
 
 // actsOf lists what a person did: in the server's chain, and in every repo. Texts
@@ -99,8 +137,8 @@ func (a *app) userEraseCommand() *cobra.Command {
 		Long: "Forget who a person is: their account and sign-ins, and their names in every\n" +
 			"history and audit chain, which keep a pseudonym. Their texts belong to the repos\n" +
 			"and stay. The database is rewritten, so that no file of it has the names. It\n" +
-			"cannot be undone; earlier backups still have them. With SQLite the server has to\n" +
-			"be stopped.",
+			"cannot be undone; earlier backups still have them. A server that runs does it\n" +
+			"itself.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
@@ -115,31 +153,43 @@ func (a *app) userEraseCommand() *cobra.Command {
 	return cmd
 }
 
+// erasing is a request to erase a person.
+type erasing struct {
+	User   []string `json:"user"` // an id or login, or nothing
+	Person string   `json:"person"`
+}
+
+// erased is what it did.
+type erased struct{ Actors int }
+
+func (r erasing) run(ctx context.Context, s store.Backend) (done erased, err error) {
+	flags := whoFlags{r.Person}
+	person, err := flags.find(ctx, s, r.User)
+	if err != nil {
+		return done, err
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	if done.Actors, err = s.Erase(ctx, person.is, api.Actor{Token: adminActor}, now); err != nil {
+		return done, err
+	}
+	// The account goes last: until then the same words find it again.
+	if person.user != nil {
+		if err := s.DropUser(ctx, person.user.ID, now); err != nil {
+			return done, fmt.Errorf("dropping the account: %w", err)
+		}
+	}
+	return done, s.Scrub(ctx)
+}
+
 func (a *app) eraseUser(ctx context.Context, server *serverFlags, flags *whoFlags, args []string) error {
-	erased := 0
-	err := a.withStoreAlone(ctx, server, func(s store.Backend) error {
-		person, err := flags.find(ctx, s, args)
-		if err != nil {
-			return err
-		}
-		now := time.Now().UTC().Truncate(time.Millisecond)
-		if erased, err = s.Erase(ctx, person.is, api.Actor{Token: "server admin"}, now); err != nil {
-			return err
-		}
-		// The account goes last: until then the same words find it again.
-		if person.user != nil {
-			if err := s.DropUser(ctx, person.user.ID, now); err != nil {
-				return fmt.Errorf("dropping the account: %w", err)
-			}
-		}
-		return s.Scrub(ctx)
-	})
+	request := erasing{args, flags.person}
+	done, err := alone(ctx, a, server, "/erase", request, request.run)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"schema": schema, "actors": erased})
+		return a.printJSON(map[string]any{"schema": schema, "actors": done.Actors})
 	}
-	a.printf("erased: %d names of actors are gone\n", erased)
+	a.printf("erased: %d names of actors are gone\n", done.Actors)
 	return nil
 }

@@ -87,6 +87,8 @@ func (f *front) enter(ctx context.Context, group *errgroup.Group, s *server.Serv
 
 // swap lets s take over from the server that answers now.
 func (f *front) swap(ctx context.Context, s *server.Server) error {
+	handler := s.Handler()
+	f.now.Store(&handler) // whoever asks after swap returned asks s
 	select {
 	case f.next <- s:
 		return nil

@@ -27,8 +27,8 @@ func (a *app) pruneCommand() *cobra.Command {
 		Short: "Take away the contents of old versions, as [retention] or flags say",
 		Long: "Take away the contents of versions that were replaced long ago, as [retention] in\n" +
 			"the configuration or the flags say; both zero take nothing. Live entries stay, and\n" +
-			"so does who wrote what and when. A running server does this once a day; with\n" +
-			"SQLite this verb needs it stopped.",
+			"so does who wrote what and when. A running server does this once a day, and\n" +
+			"for this verb at once.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := config.Retention{MaxAgeDays: days, KeepVersions: keep}
@@ -52,22 +52,40 @@ func (a *app) pruneCommand() *cobra.Command {
 	return cmd
 }
 
+// pruning is a request to prune.
+type pruning struct {
+	Repos string `json:"repos"` // a pattern
+	Days  int    `json:"max_age_days"`
+	Keep  int    `json:"keep_versions"`
+}
+
+// pruned is what it did.
+type pruned struct {
+	store.Pruned
+
+	Repos int
+}
+
+func (p pruning) run(ctx context.Context, s store.Backend) (done pruned, err error) {
+	which := repoFlag{p.Repos}
+	repos, err := which.among(ctx, s)
+	if err != nil {
+		return done, err
+	}
+	done.Repos = len(repos)
+	done.Pruned, err = pruneAll(ctx, s, repos, config.Retention{MaxAgeDays: p.Days, KeepVersions: p.Keep}, time.Now())
+	return done, err
+}
+
 func (a *app) prune(ctx context.Context, flags *serverFlags, which *repoFlag, r config.Retention) error {
-	var done store.Pruned
-	var repos []api.Repo
-	err := a.withStoreAlone(ctx, flags, func(s store.Backend) (err error) {
-		if repos, err = which.among(ctx, s); err != nil {
-			return err
-		}
-		done, err = pruneAll(ctx, s, repos, r, time.Now())
-		return err
-	})
+	request := pruning{which.pattern, r.MaxAgeDays, r.KeepVersions}
+	done, err := alone(ctx, a, flags, "/prune", request, request.run)
 	if err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(map[string]any{
-			"schema": schema, "repos": len(repos), "versions": done.Versions, "contents": done.Bodies, "bytes": done.Bytes,
+			"schema": schema, "repos": done.Repos, "versions": done.Versions, "contents": done.Bodies, "bytes": done.Bytes,
 		})
 	}
 	a.printf("took %d contents of %d old versions away, %d bytes\n", done.Bodies, done.Versions, done.Bytes)

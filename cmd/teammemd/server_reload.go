@@ -98,6 +98,9 @@ func carryOver(old, c config.Server) (config.Server, []string) {
 	if keep("limits.max_entries", old.Limits.MaxEntries != c.Limits.MaxEntries) {
 		c.Limits.MaxEntries = old.Limits.MaxEntries
 	}
+	if keep("limits.search_index_bytes", old.Limits.SearchIndexBytes != c.Limits.SearchIndexBytes) {
+		c.Limits.SearchIndexBytes = old.Limits.SearchIndexBytes
+	}
 	return c, waiting
 }
 

@@ -38,10 +38,10 @@ func TestCarryOver(t *testing.T) {
 			with(func(c *config.Server) {
 				c.Listen, c.Data, c.TLSCert, c.TLSKey, c.LogFormat, c.Limits.MaxEntries = "127.0.0.1:2", "b", "c", "d", "text", 5
 				c.WritersMayRetire, c.Database.URL = true, "postgres://db/teammemd"
-				c.MetricsListen, c.DrainDelay = "127.0.0.1:3", 1
+				c.MetricsListen, c.DrainDelay, c.Limits.SearchIndexBytes = "127.0.0.1:3", 1, 1<<21
 			}),
 			with(func(c *config.Server) { c.WritersMayRetire = true }),
-			[]string{"listen", "data", "database.url", "tls_cert", "drain_delay", "log_format", "metrics_listen", "limits.max_entries"},
+			[]string{"listen", "data", "database.url", "tls_cert", "drain_delay", "log_format", "metrics_listen", "limits.max_entries", "limits.search_index_bytes"},
 		},
 		{
 			"where access comes from",

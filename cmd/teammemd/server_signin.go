@@ -43,8 +43,20 @@ func newPeople(backend store.Backend, c config.Server, _ *slog.Logger) (*people,
 }
 
 // audit adds a row to the server's own chain.
-func (p *people) audit(ctx context.Context, e store.Event) error {
-	return p.audits.Audit(ctx, api.Repo{}, e)
+func (p *people) audit(ctx context.Context, e store.Event) error { return auditTo(p.audits)(ctx, e) }
+
+// auditTo returns what adds rows to the server's own chain.
+func auditTo(audits store.Audits) func(context.Context, store.Event) error {
+	return func(ctx context.Context, e store.Event) error { return audits.Audit(ctx, api.Repo{}, e) }
+}
+
+// signIns lists and ends sign-ins.
+func (e *embedded) signIns() oauth.SignIns {
+	s := oauth.SignIns{Accounts: e.people.accounts, Forget: e.auth.Forget}
+	if e.people.audits != nil {
+		s.Audit = e.people.audit
+	}
+	return s
 }
 
 // signIn makes the authorization server of a configuration. The error wraps

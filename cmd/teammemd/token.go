@@ -133,7 +133,7 @@ func (a *app) withTokens(ctx context.Context, place config.Server, use func(*aut
 	if err != nil {
 		return err
 	}
-	err = use(auth.New(backend, auth.Options{}))
+	err = use(auth.New(backend, auth.Options{Audit: auditAsAdmin(backend)}))
 	if closing := backend.Close(); closing != nil {
 		err = errors.Join(err, fmt.Errorf("closing the store in %q: %w", storeName(place), closing))
 	}

@@ -11,6 +11,7 @@ func (a *app) verbs() []*cobra.Command {
 		a.loginCommand(),
 		a.logoutCommand(),
 		a.whoamiCommand(),
+		a.signInsCommand(),
 		a.daemonCommand(),
 		a.syncCommand(),
 		a.statusCommand(),

@@ -35,6 +35,7 @@ type identity struct {
 	// ExpiresAt is when the token ends; Renews says that it is renewed before.
 	ExpiresAt time.Time      `json:"expires_at,omitzero"`
 	Renews    bool           `json:"renews"`
+	SignIn    *api.SignIn    `json:"sign_in,omitempty"` // of a person
 	Roots     []identityRoot `json:"roots"`
 }
 
@@ -70,6 +71,10 @@ func (a *app) whoami(ctx context.Context, args []string) error {
 	}
 	a.printf("kept in  %s\n", kept)
 	switch {
+	case me.SignIn != nil:
+		a.printf("sign-in  %s, since %s\n", me.SignIn.Device, me.SignIn.CreatedAt.Local().Format(time.DateTime))
+		a.printf("ends     %s unless it is used before; its token %s, renewed before\n",
+			me.SignIn.ExpiresAt.Local().Format(time.DateTime), me.ExpiresAt.Local().Format(time.DateTime))
 	case me.Renews:
 		a.printf("ends     %s, renewed before\n", me.ExpiresAt.Local().Format(time.DateTime))
 	case !me.ExpiresAt.IsZero():
@@ -78,7 +83,7 @@ func (a *app) whoami(ctx context.Context, args []string) error {
 	for _, root := range me.Roots {
 		role := root.Role
 		if role == "" {
-			role = "as the server's policy or forge says"
+			role = "not known: the server does not say"
 		}
 		a.printf("repo     %s  %s\n", root.Repo, role)
 	}
@@ -104,59 +109,59 @@ func (m machine) rootsAt(server string) ([]config.Root, error) {
 // root that has one.
 func (m machine) identify(ctx context.Context, server string, roots []config.Root) (identity, error) {
 	source := tokens{m, config.Root{Server: server}}
-	token, from, err := source.find()
+	_, from, err := source.find()
 	for i := 0; i < len(roots) && errors.Is(err, api.ErrSignedOut); i++ {
 		source = tokens{m, roots[i]}
-		if t, f, rootErr := source.find(); rootErr == nil {
-			token, from, err = t, f, nil
+		if _, f, rootErr := source.find(); rootErr == nil {
+			from, err = f, nil
 		}
 	}
 	if err != nil {
 		return identity{}, err
 	}
-	who, err := m.ask(ctx, source)
+	who, err := m.ask(ctx, source, api.Repo{})
 	if err != nil {
 		return identity{}, err
 	}
 	me := identity{
 		Schema: schema, Server: server, Name: who.Name, Login: who.Login, Issuer: who.Issuer, User: who.User,
-		ExpiresAt: who.ExpiresAt, Renews: from == keptSignIn, Roots: []identityRoot{},
+		ExpiresAt: who.ExpiresAt, Renews: from == keptSignIn, SignIn: who.SignIn, Roots: []identityRoot{},
 	}
 	if me.Kept, me.File, err = m.keptIn(server, from); err != nil {
 		return identity{}, err
 	}
-	asked := map[string]api.WhoAmI{token: who}
 	for _, root := range roots {
-		me.Roots = append(me.Roots, identityRoot{root.Repo.String(), m.roleIn(ctx, root, asked)})
+		me.Roots = append(me.Roots, identityRoot{root.Repo.String(), m.roleIn(ctx, root)})
 	}
 	return me, nil
 }
 
-// ask asks the server whom it takes a token for.
-func (m machine) ask(ctx context.Context, source tokens) (api.WhoAmI, error) {
-	client, err := remote.New(remote.Options{URL: source.root.Server, Token: source, UserAgent: "teammemd/" + versionText()})
+// ask asks the server whom it takes a token for, and what it allows in repo unless
+// that is zero.
+func (m machine) ask(ctx context.Context, source tokens, repo api.Repo) (api.WhoAmI, error) {
+	client, err := remote.New(remote.Options{
+		URL: source.root.Server, Repo: repo, Token: source, Renew: source.renew, UserAgent: "teammemd/" + versionText(),
+	})
 	if err != nil {
 		return api.WhoAmI{}, err
 	}
-	return client.WhoAmI(ctx)
+	who, err := client.WhoAmI(ctx)
+	if errors.Is(err, api.ErrSignedOut) {
+		if _, _, ended := source.find(); ended != nil {
+			return who, ended // it says what to do
+		}
+	}
+	return who, err
 }
 
-// roleIn is the role in a root's repo, "" where the server does not tell: a
-// person's differs by repo. asked has the answers so far, by token.
-func (m machine) roleIn(ctx context.Context, root config.Root, asked map[string]api.WhoAmI) string {
-	source := tokens{m, root}
-	token, _, err := source.find()
-	if err != nil {
-		return ""
-	}
-	who, ok := asked[token]
-	if !ok {
-		if who, err = m.ask(ctx, source); err != nil {
-			return ""
-		}
-		asked[token] = who
-	}
-	if who.Role == api.NoRole {
+// roleIn is the role in a root's repo, "none" for no access, "" where the server
+// does not tell.
+func (m machine) roleIn(ctx context.Context, root config.Root) string {
+	who, err := m.ask(ctx, tokens{m, root}, root.Repo)
+	switch {
+	case errors.Is(err, api.ErrNotFound):
+		return api.NoRole.String()
+	case err != nil, who.Role == api.NoRole:
 		return ""
 	}
 	return who.Role.String()

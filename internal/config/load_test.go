@@ -58,6 +58,7 @@ func TestServerDefaults(t *testing.T) {
 		Listen: "127.0.0.1:8787", Data: "/var/lib/teammemd", TrustedProxies: []string{}, LogLevel: "info", LogFormat: "auto",
 		Limits: config.Limits{
 			MaxEntries: 20_000, RatePerSecond: 10_000, Burst: 50_000, Streams: 1_000, UploadBytesPerSecond: 16 << 20, UploadBurstBytes: 256 << 20,
+			SearchIndexBytes: 512 << 20,
 		},
 		SignIn: config.SignIn{
 			Local: true, Forge: config.Forge{Scopes: []string{}}, OIDC: config.OIDC{Scopes: []string{}, Title: "Single sign-on", GroupsClaim: "groups"},

@@ -97,6 +97,9 @@ type Limits struct {
 	UploadBytesPerSecond int `toml:"upload_bytes_per_second"`
 	// UploadBurstBytes is how many bytes of bodies one token may send at once.
 	UploadBurstBytes int `toml:"upload_burst_bytes"`
+	// SearchIndexBytes is how many bytes of memory the indexes for searching take in
+	// all; of a repo that needs more, only the beginning of its entries is searched.
+	SearchIndexBytes int `toml:"search_index_bytes"`
 }
 
 func serverDefaults() *Server {
@@ -109,6 +112,7 @@ func serverDefaults() *Server {
 		Limits: Limits{
 			MaxEntries: api.MaxEntries, RatePerSecond: 10_000, Burst: 50_000,
 			Streams: 1_000, UploadBytesPerSecond: 16 << 20, UploadBurstBytes: 256 << 20,
+			SearchIndexBytes: 512 << 20,
 		},
 		SignIn: signInDefaults(),
 		Access: accessDefaults(),
@@ -219,8 +223,14 @@ func (l Limits) faults() []fault {
 	if l.UploadBurstBytes < api.MaxBodyBytes {
 		out = append(out, fault{"limits.upload_burst_bytes", "it must be at least " + strconv.Itoa(api.MaxBodyBytes) + ", the largest body"})
 	}
+	if l.SearchIndexBytes < minSearchIndex {
+		out = append(out, fault{"limits.search_index_bytes", "it must be at least " + strconv.Itoa(minSearchIndex)})
+	}
 	return out
 }
+
+// minSearchIndex is room for the index of some forty notes of 4 KB, in bytes.
+const minSearchIndex = 1 << 20
 
 // loopback reports whether host is this machine alone.
 func loopback(host string) bool {

@@ -27,6 +27,7 @@ func TestServerFaults(t *testing.T) {
 		{`drain_delay = "61s"`, "from 0s to 1m"},
 		{`drain_delay = "1m"`, ""},
 		{"[limits]\nstreams = -1", "at least 1"},
+		{"[limits]\nsearch_index_bytes = 1000", "at least 1048576"},
 		{"[retention]\nmax_age_days = -1", "at least 0"},
 		{"[retention]\nkeep_versions = -1", "at least 0"},
 		{"[retention]\nmax_age_days = 365\nkeep_versions = 10", ""},

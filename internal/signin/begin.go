@@ -11,7 +11,8 @@ import (
 
 // askable reports whether the server may be asked for the answer to p again.
 func askable(p config.Pending) bool {
-	return time.Since(p.Asked) >= time.Duration(p.Interval)*time.Second
+	since := time.Since(p.Asked)
+	return since >= time.Duration(p.Interval)*time.Second || since < 0 // the clock was set back
 }
 
 // Await keeps that a person has to approve p.
@@ -108,17 +109,22 @@ func (k *Keeper) RefreshToken(server string) string {
 type Forgotten struct {
 	SignIn bool // a sign-in, or one that was pending
 	Tokens int  // of join and up
+	Stay   int  // of those, that were not to be forgotten
 }
 
-// Forget forgets everything that is kept for a server, and ends the sign-in there
-// first. What is kept goes also when that fails; the error is then the server's.
-func (k *Keeper) Forget(ctx context.Context, server string) (f Forgotten, revoking, err error) {
+// Forget forgets the sign-in that is kept for a server, and ends it there first;
+// with all also what join and up stored for the server. What is kept goes also when
+// the server cannot be told; revoking is then why.
+func (k *Keeper) Forget(ctx context.Context, server string, all bool) (f Forgotten, revoking, err error) {
 	err = k.alone(ctx, server, func() error {
 		kept, err := k.Kept(server)
 		if err != nil {
 			return err
 		}
-		f = Forgotten{SignIn: kept.SignIn != nil && !kept.SignIn.Ended || kept.Pending != nil, Tokens: len(kept.Tokens)}
+		f = Forgotten{SignIn: kept.SignIn != nil && !kept.SignIn.Ended || kept.Pending != nil, Stay: len(kept.Tokens)}
+		if all {
+			f.Tokens, f.Stay = f.Stay, 0
+		}
 		if kept.SignIn != nil && !kept.SignIn.Ended {
 			revoking = k.revoke(ctx, server, *kept.SignIn)
 		}
@@ -126,7 +132,10 @@ func (k *Keeper) Forget(ctx context.Context, server string) (f Forgotten, revoki
 			if kept.SignIn != nil && kept.SignIn.Keyring && k.o.Keyring != nil {
 				_ = k.o.Keyring.Delete(k.name(server))
 			}
-			*kept = config.Kept{}
+			kept.SignIn, kept.Pending = nil, nil
+			if all {
+				kept.Tokens = nil
+			}
 			return nil
 		})
 	})

@@ -153,17 +153,35 @@ func TestForget(t *testing.T) {
 	k := w.keeper(nil)
 	w.signIn(k)
 	access := w.stored().Access
-	gone, revoking, err := k.Forget(t.Context(), w.url)
+	gone, revoking, err := k.Forget(t.Context(), w.url, false)
 	if !gone.SignIn || revoking != nil || err != nil || good(t.Context(), w.url, access) {
 		t.Errorf("signing out: %+v, %v, %v", gone, revoking, err)
 	}
 	w.signIn(k)
-	gone, revoking, err = signin.NewKeeper(signin.Options{Credentials: credentialsIn(w.dir), Transport: offline{}}).Forget(t.Context(), w.url)
+	gone, revoking, err = signin.NewKeeper(signin.Options{Credentials: credentialsIn(w.dir), Transport: offline{}}).Forget(t.Context(), w.url, false)
 	if !gone.SignIn || !errors.Is(revoking, api.ErrOffline) || err != nil {
 		t.Errorf("offline: %+v, %v, %v", gone, revoking, err)
 	}
 	if kept, err := k.Kept(w.url); err != nil || kept.SignIn != nil {
 		t.Errorf("offline, it is kept: %v", err)
+	}
+}
+
+// TestForgetKeepsServiceTokens: what join and up stored is no sign-in.
+func TestForgetKeepsServiceTokens(t *testing.T) {
+	w := newWorld(t)
+	k := w.keeper(nil)
+	w.signIn(k)
+	if err := credentialsIn(w.dir).SaveToken(w.url, api.Repo{}, "tm_"+"stored"); err != nil {
+		t.Fatal(err)
+	}
+	gone, _, err := k.Forget(t.Context(), w.url, false)
+	if kept, keptErr := k.Kept(w.url); err != nil || keptErr != nil || !gone.SignIn || gone.Tokens != 0 || gone.Stay != 1 || len(kept.Tokens) != 1 || kept.SignIn != nil {
+		t.Errorf("signing out: %+v, %v, %v, %+v", gone, err, keptErr, kept)
+	}
+	gone, _, err = k.Forget(t.Context(), w.url, true)
+	if kept, keptErr := k.Kept(w.url); err != nil || keptErr != nil || gone.SignIn || gone.Tokens != 1 || gone.Stay != 0 || len(kept.Tokens) != 0 {
+		t.Errorf("all: %+v, %v, %v, %+v", gone, err, keptErr, kept)
 	}
 }
 
@@ -257,7 +275,7 @@ func TestKeyring(t *testing.T) {
 	}
 	r.breaks(false)
 	w.signIn(k)
-	if gone, revoking, err := k.Forget(t.Context(), w.url); !gone.SignIn || revoking != nil || err != nil || len(r.kept) != 0 {
+	if gone, revoking, err := k.Forget(t.Context(), w.url, false); !gone.SignIn || revoking != nil || err != nil || len(r.kept) != 0 {
 		t.Errorf("signing out: %v, %v, %d left", revoking, err, len(r.kept))
 	}
 }

@@ -31,6 +31,9 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock. Default: [time.Now].
 	Now func() time.Time
+	// Audit records tokens that are made, joined with and revoked. Default: only the
+	// log.
+	Audit func(ctx context.Context, e store.Event) error
 	// Accounts keeps the people behind the tokens of sign-ins. Without it nothing
 	// is known of them but their id.
 	Accounts Accounts
@@ -47,6 +50,7 @@ type Accounts interface {
 type Auth struct {
 	creds    store.Credentials
 	accounts Accounts // may be nil
+	audit    func(ctx context.Context, e store.Event) error
 	log      *slog.Logger
 	now      func() time.Time
 
@@ -70,8 +74,11 @@ func New(creds store.Credentials, o Options) *Auth {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Audit == nil {
+		o.Audit = func(context.Context, store.Event) error { return nil }
+	}
 	return &Auth{
-		creds: creds, accounts: o.Accounts, log: o.Log, now: o.Now,
+		creds: creds, audit: o.Audit, accounts: o.Accounts, log: o.Log, now: o.Now,
 		tokens:  map[[32]byte]Grant{},
 		changed: make(chan struct{}),
 	}

@@ -51,11 +51,12 @@ func (a *Auth) NewJoinCode(ctx context.Context, repo api.Repo) (api.JoinCodeAnsw
 // try counts against every live code.
 func (a *Auth) Redeem(ctx context.Context, code, device string) (Joined, error) {
 	var joined Joined
+	var made Token
 	name := deviceName(device)
 	err := a.creds.RedeemJoinCode(ctx, HashJoinCode(code), a.now().UTC(), CodeTries,
 		func(c store.JoinCode) (Token, error) {
 			t, secret, err := a.mint(name, c.Repo.String(), c.Role, time.Time{})
-			joined = Joined{Secret: secret, Repo: c.Repo, Role: c.Role}
+			joined, made = Joined{Secret: secret, Repo: c.Repo, Role: c.Role}, t
 			return t, err
 		})
 	if errors.Is(err, store.ErrNoCredential) {
@@ -64,6 +65,7 @@ func (a *Auth) Redeem(ctx context.Context, code, device string) (Joined, error) 
 	if err != nil {
 		return Joined{}, fmt.Errorf("redeeming a join code: %w", err)
 	}
+	a.record(ctx, store.ActionJoin, made.Name, made)
 	a.log.InfoContext(ctx, "join code redeemed", "repo", joined.Repo.String(), "role", joined.Role.String())
 	return joined, nil
 }

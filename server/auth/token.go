@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,6 +43,7 @@ func (a *Auth) Create(ctx context.Context, name, repos string, role api.Role, ex
 	if err := a.creds.AddToken(ctx, t); err != nil {
 		return Token{}, "", fmt.Errorf("storing token %q: %w", t.ID, err)
 	}
+	a.record(ctx, store.ActionTokenCreate, "", t)
 	a.log.InfoContext(ctx, "token created", "id", t.ID, "repos", t.Repos, "role", t.Role.String())
 	return t, secret, nil
 }
@@ -93,8 +95,27 @@ func (a *Auth) Revoke(ctx context.Context, id string) error {
 		return fmt.Errorf("revoking token %q: %w", id, err)
 	}
 	a.Forget()
+	a.record(ctx, store.ActionTokenRevoke, "", Token{ID: id})
 	a.log.InfoContext(ctx, "token revoked", "id", id)
 	return nil
+}
+
+// record adds a row about a token to the server's chain. It happened: that it could
+// not be recorded, or that the caller left, does not undo it.
+func (a *Auth) record(ctx context.Context, action, device string, t Token) {
+	about := map[string]string{"id": t.ID}
+	if t.Repos != "" {
+		about["name"], about["repos"], about["role"] = t.Name, t.Repos, t.Role.String()
+	}
+	detail, err := json.Marshal(about)
+	if err == nil {
+		err = a.audit(context.WithoutCancel(ctx), store.Event{
+			Action: action, Actor: api.Actor{Device: device}, At: a.now().UTC().Truncate(time.Millisecond), Detail: string(detail),
+		})
+	}
+	if err != nil {
+		a.log.ErrorContext(ctx, "event was not audited", "action", action, "error", err)
+	}
 }
 
 // Look returns what is stored of an access or service token, whatever its state.

@@ -34,8 +34,8 @@ type Options struct {
 	// found; nil for none.
 	Policies store.Policies
 	Rescans  store.Rescans
-	// Audits has the chains that tell of redactions, and Devices says who syncs with a
-	// repo; nil for neither.
+	// Audits keeps the chains, and Devices says who syncs with a repo; nil: nobody can
+	// read the ones, or is told of the others.
 	Audits  store.Audits
 	Devices Devices
 	// Scrub rewrites what the store's files still hold of contents that are gone; nil

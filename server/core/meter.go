@@ -9,7 +9,8 @@ type Meter interface {
 	// Wrote says that a write was accepted, and how many entries it put and retired.
 	Wrote(entries, retired int)
 	// Found says that a write had a finding of a tier, "" for a text that could not
-	// be judged, and whether it was let pass.
+	// be judged, and whether it was let pass. One of tier warn always is; a text that
+	// is known from an earlier write is not told again.
 	Found(tier string, allowed bool)
 	// Scanned says how long the scanner took for one text.
 	Scanned(took time.Duration)

@@ -54,9 +54,11 @@ func (c *Core) Redactions(ctx context.Context, role api.Role, repo api.Repo, id 
 	if role < api.Reader {
 		return api.RedactionsAnswer{}, NotFound()
 	}
-	// What was never written looks like what is beyond reach.
-	if _, err := c.o.Store.Head(ctx, repo); err != nil {
+	// A repo that was never written looks to everyone as one beyond their reach.
+	if head, err := c.o.Store.Head(ctx, repo); err != nil {
 		return api.RedactionsAnswer{}, storeError("reading the head", err)
+	} else if head.Version == 0 {
+		return api.RedactionsAnswer{}, NotFound()
 	}
 	if role < api.Maintainer {
 		return api.RedactionsAnswer{}, api.Errorf(api.ErrForbidden, "reports of redactions are for maintainers of the repo")
@@ -132,7 +134,7 @@ func reportOf(row store.AuditRow, epoch string, devices []store.Device) api.Reda
 	for _, d := range devices {
 		now := d.Epoch == epoch
 		if now && d.Pulled < first {
-			report.Beyond++
+			report.NotReached++
 			continue
 		}
 		device := api.RedactionDevice{Actor: d.Actor, Seen: d.Seen, Pulled: d.Pulled, Nameless: d.Nameless}

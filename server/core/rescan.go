@@ -118,7 +118,7 @@ func (c *Core) rescanRepo(ctx context.Context, repo api.Repo, rules string) (ent
 // rescanItem judges one entry as a write of it would be judged, and rests.
 func (c *Core) rescanItem(ctx context.Context, rules string, item store.Item, body string, policy []api.PolicyEntry) ([]api.Mark, error) {
 	began := time.Now()
-	faults, err := c.judge(ctx, rules, item.Key.String(), body, item.Sum)
+	faults, _, err := c.judge(ctx, rules, item.Key.String(), body, item.Sum)
 	if err != nil {
 		return nil, err
 	}

@@ -33,12 +33,12 @@ func (c *Core) scan(ctx context.Context, repo api.Repo, p *proposal, allowed []a
 		return nil, err
 	}
 	rules := c.o.Rules()
-	found := make([][]fault, len(p.puts))
+	found, warned := make([][]fault, len(p.puts)), make([]int, len(p.puts))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(cap(c.scanning))
 	for i, put := range p.puts {
 		group.Go(func() (err error) {
-			found[i], err = c.judge(gctx, rules, put.Key.String(), put.Content, put.Sum)
+			found[i], warned[i], err = c.judge(gctx, rules, put.Key.String(), put.Content, put.Sum)
 			return err
 		})
 	}
@@ -50,6 +50,9 @@ func (c *Core) scan(ctx context.Context, repo api.Repo, p *proposal, allowed []a
 	for i, put := range p.puts {
 		key := put.Key.String()
 		blocked := false
+		for range warned[i] {
+			c.o.Meter.Found(api.TierWarn, true)
+		}
 		passed := map[string]string{}
 		for _, f := range found[i] {
 			if reason := c.lets(f, key, policy.Entries, may[key]); reason != "" {
@@ -87,40 +90,41 @@ func (c *Core) lets(f fault, key string, policy []api.PolicyEntry, allowed map[s
 }
 
 // judge scans one key and its content, whose checksum is sum, unless the pair is
-// known to be clean. It returns what blocks it.
-func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Checksum) ([]fault, error) {
+// known to be clean. It returns what blocks it, and how many findings do not.
+func (c *Core) judge(ctx context.Context, rules, key, content string, sum api.Checksum) (faults []fault, warned int, err error) {
 	pair := api.Sum(append(sum[:], key...))
 	if c.verdicts.clean(rules, pair) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	select {
 	case c.scanning <- struct{}{}:
 		defer func() { <-c.scanning }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: waiting to scan: %w", api.ErrUnavailable, ctx.Err())
+		return nil, 0, fmt.Errorf("%w: waiting to scan: %w", api.ErrUnavailable, ctx.Err())
 	}
 	began := time.Now()
 	found, err := c.scanSafely(ctx, key, content)
 	c.o.Meter.Scanned(time.Since(began))
 	if held, ok := errors.AsType[*api.HeldError](err); ok {
-		return []fault{{api.ErrRefused, api.Finding{Key: key, Rule: string(held.Reason), Reason: held.Detail}}}, nil
+		return []fault{{api.ErrRefused, api.Finding{Key: key, Rule: string(held.Reason), Reason: held.Detail}}}, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: scanning for secrets: %w", api.ErrUnavailable, err)
+		return nil, 0, fmt.Errorf("%w: scanning for secrets: %w", api.ErrUnavailable, err)
 	}
-	var faults []fault
 	for _, f := range found {
-		if f.Tier != api.TierWarn {
-			if f.Key == "" {
-				f.Key = key // else the scanner has masked what it found in the key itself
-			}
-			faults = append(faults, fault{api.ErrSecretFound, f})
+		if f.Tier == api.TierWarn {
+			warned++
+			continue
 		}
+		if f.Key == "" {
+			f.Key = key // else the scanner has masked what it found in the key itself
+		}
+		faults = append(faults, fault{api.ErrSecretFound, f})
 	}
 	if len(faults) == 0 {
 		c.verdicts.remember(rules, pair)
 	}
-	return faults, nil
+	return faults, warned, nil
 }
 
 // scanSafely calls the scanner. One that panics has judged nothing, and must not
@@ -144,7 +148,7 @@ func (c *Core) CleanText(ctx context.Context, text string) string {
 	if text == "" {
 		return ""
 	}
-	found, err := c.judge(ctx, c.o.Rules(), "", text, api.SumString(text))
+	found, _, err := c.judge(ctx, c.o.Rules(), "", text, api.SumString(text))
 	if err != nil || len(found) > 0 {
 		return withheld
 	}

@@ -35,7 +35,10 @@ func (c *Core) Search(ctx context.Context, repo api.Repo, text string, limit, of
 	if err != nil {
 		return api.SearchAnswer{}, err
 	}
-	found := made.index.Search(query, search.Page{Limit: limit, Offset: offset})
+	found, err := made.index.Search(ctx, query, search.Page{Limit: limit, Offset: offset})
+	if err != nil {
+		return api.SearchAnswer{}, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
 	answer := api.SearchAnswer{
 		Repo: repo, Version: made.version, Match: string(found.Match), Total: found.Total,
 		Searched: made.index.Len(), Cut: made.index.Cut(), Results: make([]api.SearchResult, 0, len(found.Results)),

@@ -61,6 +61,7 @@ func TestCounts(t *testing.T) {
 	m.Found("block1", false)
 	m.Found(api.TierBlock3, true)
 	m.Found("", false)
+	m.Found(api.TierWarn, true)
 	m.Scanned(2 * time.Millisecond)
 	m.Rescanning(7)
 	m.Rescanned(40, 3)
@@ -87,6 +88,7 @@ func TestCounts(t *testing.T) {
 		`teammemd_findings_total{outcome="refused",tier="block1"} 1`,
 		`teammemd_findings_total{outcome="allowed",tier="block3"} 1`,
 		`teammemd_findings_total{outcome="refused",tier="none"} 1`,
+		`teammemd_findings_total{outcome="warned",tier="warn"} 1`,
 		`teammemd_scan_duration_seconds_count 1`,
 		`teammemd_rescan_repos_due 7`,
 		`teammemd_rescan_entries_total 40`,

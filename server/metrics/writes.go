@@ -37,6 +37,7 @@ func (w *writes) init(r *prometheus.Registry) {
 		w.findings.WithLabelValues(tier, "refused")
 		w.findings.WithLabelValues(tier, "allowed")
 	}
+	w.findings.WithLabelValues(api.TierWarn, "warned")
 	w.scan = histogram(r, "scan_duration_seconds", "How long one text took to scan; remembered verdicts are left out.", scanSeconds)
 	w.due = prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "rescan_repos_due", Help: "Repos whose live entries wait to be judged by the present rules.",
@@ -55,6 +56,10 @@ func (m *Metrics) Wrote(entries, retired int) {
 
 // Found counts a finding in a write.
 func (m *Metrics) Found(tier string, allowed bool) {
+	if tier == api.TierWarn {
+		m.core.findings.WithLabelValues(tier, "warned").Inc() // it neither blocks nor needs leave
+		return
+	}
 	if !slices.Contains(tiers, tier) {
 		tier = unjudged
 	}

@@ -57,7 +57,21 @@ var operations = []operation{
 	}, out: api.PolicyAnswer{}},
 	{method: "GET", path: api.PathScanMarks, summary: "Live entries that would be refused today", who: maintainer, query: []parameter{ofRepo}, out: api.MarksAnswer{}},
 	{method: "POST", path: api.PathJoinCodes, summary: "Make a single-use code to join a repo", who: maintainer, in: api.JoinCodeRequest{}, out: api.JoinCodeAnswer{}},
-	{method: "GET", path: api.PathWhoAmI, summary: "What the token is taken for", who: anyToken, out: api.WhoAmI{}},
+	{method: "GET", path: api.PathWhoAmI, summary: "What the token is taken for", who: anyToken, query: []parameter{
+		{name: "repo", about: "The role is then that in this repo."},
+	}, out: api.WhoAmI{}},
+	{method: "GET", path: api.PathSignIns, summary: "The sign-ins of whoever asks", who: anyToken, query: []parameter{
+		{name: "user", about: "Of this person, by id or login, for administrators; empty: of everybody."},
+	}, out: api.SignInsAnswer{}},
+	{method: "DELETE", path: api.PathSignIns, summary: "End sign-ins", who: anyToken, query: []parameter{
+		{name: "id", about: "The sign-in's; all, or others: all but the one that asks.", required: true},
+		{name: "user", about: "Of this person, by id or login, for administrators."},
+	}, out: api.SignInsAnswer{}},
+	{method: "GET", path: api.PathAudit, summary: "Who did what: rows of the audit chain of a repo, oldest first", who: maintainer, query: []parameter{
+		{name: "repo", about: "Left out for the server's own chain, which is for administrators."},
+		{name: "after", about: "Only rows after this number.", number: true},
+		{name: "limit", about: "At most 1,000; 100 by default.", number: true},
+	}, out: api.AuditAnswer{}},
 	{method: "POST", path: api.PathJoin, summary: "Spend a code on a token", in: api.JoinRequest{}, out: api.JoinAnswer{}},
 	{method: "POST", path: api.PathWebhookGitHub, summary: "What GitHub sends by itself, signed"},
 	{method: "POST", path: api.PathWebhookGitLab, summary: "What GitLab sends by itself, with its secret"},

@@ -109,7 +109,7 @@ func BenchmarkSizes(b *testing.B) {
 			other := search.Inverted(x, with)
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				ask(b, v.asked(), func(query string) int {
-					return other.Search(parse(b, query), search.Page{Limit: 20}).Total
+					return other.Find(parse(b, query), search.Page{Limit: 20}).Total
 				})
 				b.ReportMetric(float64(other.Bytes())/float64(n*4096), "bytes/byte")
 			})
@@ -119,7 +119,7 @@ func BenchmarkSizes(b *testing.B) {
 			b.Run(fmt.Sprintf("texts/%d", n), func(b *testing.B) {
 				ask(b, v.asked(), func(query string) int {
 					fresh := (*search.Index)(nil).Next(items, contents, api.MaxEntryBytes)
-					return fresh.Search(parse(b, query), search.Page{Limit: 20}).Total
+					return fresh.Find(parse(b, query), search.Page{Limit: 20}).Total
 				})
 			})
 		}

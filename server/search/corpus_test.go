@@ -61,7 +61,7 @@ func parse(tb testing.TB, text string) *search.Query {
 
 func find(tb testing.TB, x *search.Index, text string) search.Found {
 	tb.Helper()
-	return x.Search(parse(tb, text), search.Page{Limit: 1000})
+	return x.Find(parse(tb, text), search.Page{Limit: 1000})
 }
 
 func keys(f search.Found) []string {

@@ -4,7 +4,7 @@
 //
 //	index := (*search.Index)(nil).Next(items, contents)
 //	query, err := search.Parse(`deploy "blue green" -staging key:ops/**`)
-//	found := index.Search(query, search.Page{Limit: 20})
+//	found, err := index.Search(ctx, query, search.Page{Limit: 20})
 //
 // # What a word is
 //

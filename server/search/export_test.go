@@ -1,5 +1,7 @@
 package search
 
+import "context"
+
 // Inverted returns x with a dictionary for every leaf, or for none.
 func Inverted(x *Index, with bool) *Index {
 	again := *x
@@ -31,4 +33,13 @@ func Leaves(x, y *Index) (count, shared int) {
 		}
 	}
 	return len(y.leaves), shared
+}
+
+// Find is [Index.Search] for whoever waits to the end.
+func (x *Index) Find(q *Query, page Page) Found {
+	found, err := x.Search(context.Background(), q, page)
+	if err != nil {
+		panic(err) // the background does not end
+	}
+	return found
 }

@@ -54,9 +54,9 @@ func FuzzQuery(f *testing.F) {
 			}
 			return
 		}
-		found := x.Search(q, search.Page{Limit: 20})
+		found := x.Find(q, search.Page{Limit: 20})
 		checkFound(t, found, 20)
-		again := x.Search(q, search.Page{Limit: 20})
+		again := x.Find(q, search.Page{Limit: 20})
 		if found.Total != again.Total || found.Match != again.Match {
 			t.Fatalf("%q is answered in two ways", text)
 		}
@@ -84,14 +84,14 @@ func FuzzText(f *testing.F) {
 			x := (*search.Index)(nil).Next(e.items(t), e.contents(), most)
 			for _, asked := range []string{word, text, `"` + text + `"`, "key:" + name} {
 				if q, err := search.Parse(asked); err == nil {
-					checkFound(t, x.Search(q, search.Page{Limit: 5}), 5)
+					checkFound(t, x.Find(q, search.Page{Limit: 5}), 5)
 				}
 			}
 			// A text without quotation marks is found by itself.
 			if most < len(text) || strings.ContainsAny(text, "\"“”„‟＂") {
 				continue
 			}
-			if q, err := search.Parse(`"` + text + `"`); err == nil && name != "other.md" && x.Search(q, search.Page{Limit: 5}).Total == 0 {
+			if q, err := search.Parse(`"` + text + `"`); err == nil && name != "other.md" && x.Find(q, search.Page{Limit: 5}).Total == 0 {
 				t.Fatalf("%q is not found by itself", text)
 			}
 		}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,7 @@ type stretch struct{ from, to int }
 
 // finder looks for clauses. It is used again and again, by one goroutine.
 type finder struct {
+	ctx     context.Context  //nolint:containedctx // of the one search that it is used for
 	weights [largest]float32 // of the docs of one leaf
 	marks   [largest]int
 	found   []stretch
@@ -24,10 +26,17 @@ type finder struct {
 	next    []stretch
 }
 
+// ended reports whether nobody waits for the search any more. What is found from
+// then on is worth nothing.
+func (f *finder) ended() bool { return f.ctx.Err() != nil }
+
 // hits returns the docs that a clause is in, by number.
 func (f *finder) hits(x *Index, c clause) []hit {
 	var hits []hit
 	for i, l := range x.leaves {
+		if f.ended() {
+			return nil
+		}
 		if len(c.any) == 1 && len(c.any[0]) == 1 {
 			f.weighSlot(l, c.any[0][0])
 		} else {
@@ -132,6 +141,9 @@ type way struct{ from, at, to int }
 func (f *finder) row(d *doc, s sequence) {
 	f.ways = f.ways[:0]
 	for i, one := range s {
+		if f.ended() {
+			return // a long text has many words to look for: this is where the time goes
+		}
 		f.next = d.stretchesOf(one, f.next[:0])
 		if i == 0 {
 			for _, at := range f.next {

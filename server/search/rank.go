@@ -1,6 +1,8 @@
 package search
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -48,12 +50,12 @@ type Result struct {
 // Search returns the entries that match, best first, those of equal score by key.
 // Where no entry has all that was asked for, those with a part of it match; what
 // was to be left out is left out all the same.
-func (x *Index) Search(q *Query, page Page) Found {
+func (x *Index) Search(ctx context.Context, q *Query, page Page) (Found, error) {
 	found := Found{Match: MatchAll}
 	if x == nil || x.docs == 0 {
-		return found
+		return found, nil
 	}
-	r := ranking{Index: x, keep: max(page.Limit, 0) + max(page.Offset, 0)}
+	r := ranking{Index: x, finder: finder{ctx: ctx}, keep: max(page.Limit, 0) + max(page.Offset, 0)}
 	clauses := q.must
 	r.rank(q, clauses, true)
 	if r.total == 0 {
@@ -70,7 +72,10 @@ func (x *Index) Search(q *Query, page Page) Found {
 			Key: d.key, Modified: d.modified, Score: one.weight, Snippet: r.snippet(d, clauses),
 		})
 	}
-	return found
+	if err := ctx.Err(); err != nil {
+		return Found{}, fmt.Errorf("searching: %w", err)
+	}
+	return found, nil
 }
 
 // doc returns the doc of a number.
@@ -114,7 +119,7 @@ func (r *ranking) rank(q *Query, clauses []clause, all bool) bool {
 		if count < need {
 			continue
 		}
-		if len(q.keys)+len(q.notKeys) > 0 && !q.admits(r.doc(number).key) {
+		if len(q.keys)+len(q.notKeys) > 0 && (r.ended() || !q.admits(r.doc(number).key)) {
 			continue
 		}
 		r.total++

@@ -207,7 +207,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	x := build(t, corpus())
 	q := parse(t, "part notes")
-	whole := x.Search(q, search.Page{Limit: 1000})
+	whole := x.Find(q, search.Page{Limit: 1000})
 	if whole.Total < 150 || len(whole.Results) != whole.Total {
 		t.Fatalf("%d of %d results", len(whole.Results), whole.Total)
 	}
@@ -219,7 +219,7 @@ func TestPages(t *testing.T) {
 	}
 	var paged []search.Result
 	for offset := 0; offset < whole.Total; offset += 7 {
-		part := x.Search(q, search.Page{Limit: 7, Offset: offset})
+		part := x.Find(q, search.Page{Limit: 7, Offset: offset})
 		if part.Total != whole.Total {
 			t.Fatalf("the total is %d at %d, want %d", part.Total, offset, whole.Total)
 		}
@@ -229,7 +229,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("pages differ from the whole (-whole +pages):\n%s", diff)
 	}
 	for _, page := range []search.Page{{}, {Limit: -1}, {Limit: 5, Offset: 5000}, {Limit: 0, Offset: 3}} {
-		if got := x.Search(q, page); len(got.Results) != 0 || got.Total != whole.Total {
+		if got := x.Find(q, page); len(got.Results) != 0 || got.Total != whole.Total {
 			t.Errorf("page %+v has %d results of %d", page, len(got.Results), got.Total)
 		}
 	}

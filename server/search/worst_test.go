@@ -45,7 +45,7 @@ func BenchmarkWorst(b *testing.B) {
 			for _, query := range queries {
 				q := parse(b, query)
 				began := time.Now()
-				x.Search(q, search.Page{Limit: 100})
+				x.Find(q, search.Page{Limit: 100})
 				if took := time.Since(began); took > answer {
 					answer, hard = took, fmt.Sprintf("%.12s in %s", query, name)
 				}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/teammem/teammemd/api"
@@ -130,6 +131,23 @@ type Membership struct {
 	Role api.Role `json:"role"`
 }
 
+// MoveMembership returns members with those in from moved to to, where the stronger
+// role counts, and whether there were any. It leaves what it is given alone.
+func MoveMembership(members []Membership, from, to api.Repo) (moved []Membership, any bool) {
+	at := slices.IndexFunc(members, func(m Membership) bool { return m.Repo == from })
+	if at < 0 || from == to {
+		return members, false
+	}
+	moved = slices.Clone(members)
+	there := slices.IndexFunc(moved, func(m Membership) bool { return m.Repo == to })
+	if there < 0 {
+		moved[at].Repo = to
+		return moved, true
+	}
+	moved[there].Role = max(moved[there].Role, moved[at].Role)
+	return slices.Delete(moved, at, at+1), true
+}
+
 // RequestKind says what a [Request] is. The values are stored.
 type RequestKind string
 
@@ -174,12 +192,16 @@ type Family struct {
 	User   string // "" for a machine's, which has no refresh tokens
 	Client string
 	Device string
+	// Address is where the newest tokens were asked for from, as the server counts
+	// requests: an address, or the network of one. "" where that is not known, and
+	// once the family was revoked.
+	Address string
 	// Generation is the newest that was given out, from 1.
 	Generation uint64
 	// Proven is the newest of which somebody used a token.
 	Proven    uint64
 	CreatedAt time.Time
-	RotatedAt time.Time // when Generation was first given out
+	RotatedAt time.Time // when Generation was first given out: in use, once an hour
 	ExpiresAt time.Time
 	RevokedAt time.Time // zero = live
 	Why       string    // it was revoked

@@ -44,12 +44,15 @@ type AuditRow struct {
 	ActorID string    // the pseudonym: 32 hexadecimal digits
 	Actor   api.Actor // what the pseudonym stands for; empty once it was erased
 	At      time.Time
-	Version uint64   // of the repo, that the action made; 0 for none
-	Salt    [16]byte // zero once Detail was taken away, and where there was none
-	Detail  string
-	Digest  [32]byte // [DigestDetail] of Salt and Detail, as they were at first
-	Seals   [32]byte // [SealAll] of the versions that the change made; zero for none
-	Hash    [32]byte // [AuditRow.Chain] with the hash of the row before
+	Version uint64 // of the repo, that the action made; 0 for none
+	// Keys are those that the change put or retired, in its order. Those of contents
+	// that were redacted are gone.
+	Keys   []api.Key
+	Salt   [16]byte // zero once Detail was taken away, and where there was none
+	Detail string
+	Digest [32]byte // [DigestDetail] of Salt and Detail, as they were at first
+	Seals  [32]byte // [SealAll] of the versions that the change made; zero for none
+	Hash   [32]byte // [AuditRow.Chain] with the hash of the row before
 }
 
 // DigestDetail is SHA-256 over salt and detail.

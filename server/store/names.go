@@ -37,7 +37,10 @@ type Names interface {
 	//     [ErrNameTaken], nothing is changed.
 	// Binding what is bound already is cheap and changes nothing. Heads, policies,
 	// marks and audit rows follow the data; each move adds an audit row to its
-	// chain. A name without a version, policy entry, marks or audit row has no data.
+	// chain. So do memberships, join codes and tokens for that repo alone, with those
+	// of a name that stood for it: who takes a name inherits nobody. Patterns with
+	// stars are about names and stay. A name without a version, policy entry, marks
+	// or audit row has no data.
 	Bind(ctx context.Context, name api.Repo, identity string) (api.Repo, error)
 	// Identity returns the identity that name's data belongs to, "" for none.
 	Identity(ctx context.Context, name api.Repo) (string, error)

@@ -34,6 +34,9 @@ type Options struct {
 	Repo api.Repo
 	// Token carries the bearer token; nil sends none.
 	Token oauth2.TokenSource
+	// Renew is called when the server refuses a token; where it returns nil the
+	// request is sent once more, with what Token gives then. Nil: the refusal stands.
+	Renew func(ctx context.Context, refused string) error
 	// Actor is sent with every request; its Token part is not.
 	Actor api.Actor
 	// Device is the checkout's id, 32 hexadecimal digits; "" sends none.
@@ -80,7 +83,10 @@ func New(opts Options) (*Client, error) {
 	if pool, ok := transport.(interface{ CloseIdleConnections() }); ok {
 		idle = pool.CloseIdleConnections
 	}
-	if opts.Token != nil {
+	switch {
+	case opts.Token != nil && opts.Renew != nil:
+		transport = &renewing{source: opts.Token, renew: opts.Renew, base: transport}
+	case opts.Token != nil:
 		transport = &oauth2.Transport{Source: opts.Token, Base: transport}
 	}
 	c := &Client{

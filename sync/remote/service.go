@@ -87,11 +87,31 @@ func (c *Client) Redactions(ctx context.Context, id uint64) ([]api.RedactionRepo
 	return answer.Redactions, err
 }
 
-// WhoAmI says what the server takes the token for.
+// WhoAmI says what the server takes the token for, and what it allows in the
+// client's repo, if it has one.
 func (c *Client) WhoAmI(ctx context.Context) (api.WhoAmI, error) {
+	var query url.Values
+	if !c.repo.IsZero() {
+		query = url.Values{"repo": {c.repo.String()}}
+	}
 	var answer api.WhoAmI
-	err := c.ask(ctx, http.MethodGet, api.PathWhoAmI, nil, nil, &answer)
+	err := c.ask(ctx, http.MethodGet, api.PathWhoAmI, query, nil, &answer)
 	return answer, err
+}
+
+// SignIns lists the live sign-ins of whoever bears the token, oldest first.
+func (c *Client) SignIns(ctx context.Context) ([]api.SignIn, error) {
+	var answer api.SignInsAnswer
+	err := c.ask(ctx, http.MethodGet, api.PathSignIns, nil, nil, &answer)
+	return answer.SignIns, err
+}
+
+// EndSignIns ends one of them, "all", or "others": all but that of the token. It
+// returns those that it ended.
+func (c *Client) EndSignIns(ctx context.Context, id string) ([]api.SignIn, error) {
+	var answer api.SignInsAnswer
+	err := c.ask(ctx, http.MethodDelete, api.PathSignIns, url.Values{"id": {id}}, nil, &answer)
+	return answer.SignIns, err
 }
 
 // Join spends a single-use code on a token. Neither is part of any error.

@@ -34,8 +34,8 @@ type instance struct {
 	password string
 }
 
-// start starts a forge with one person, ada, until the test ends.
-func start(t *testing.T) *instance {
+// start starts a forge with ada, and more people, until the test ends.
+func start(t *testing.T, more ...string) *instance {
 	t.Helper()
 	home := os.Getenv(homeEnv)
 	if home == "" {
@@ -74,6 +74,8 @@ INSTALL_LOCK = true
 [oauth2]
 ENABLED = true
 JWT_SIGNING_ALGORITHM = RS256
+[webhook]
+ALLOWED_HOST_LIST = loopback
 [session]
 PROVIDER = memory
 [log]
@@ -85,6 +87,9 @@ LEVEL = Warn
 	}
 	g.run("migrate")
 	g.run("admin", "user", "create", "--username", "ada", "--password", g.password, "--email", "ada@example.com", "--fullname", "Ada Lovelace", "--must-change-password=false")
+	for _, login := range more {
+		g.run("admin", "user", "create", "--username", login, "--password", g.password, "--email", login+"@example.com", "--must-change-password=false")
+	}
 	g.serve()
 	return g
 }
@@ -171,9 +176,15 @@ func (g *instance) register(redirects ...string) (id, secret string) {
 	return app.ID, app.Secret
 }
 
-// browser signs ada in at the forge and returns her browser. It follows the
-// forge's own redirects alone.
+// browser is ada's, signed in at the forge.
 func (g *instance) browser() *http.Client {
+	g.t.Helper()
+	return g.browserOf("ada")
+}
+
+// browserOf signs somebody in at the forge and returns their browser. It follows
+// the forge's own redirects alone.
+func (g *instance) browserOf(login string) *http.Client {
 	g.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -185,7 +196,7 @@ func (g *instance) browser() *http.Client {
 		}
 		return http.ErrUseLastResponse
 	}}
-	resp, err := client.PostForm(g.url+"/user/login", url.Values{"user_name": {"ada"}, "password": {g.password}})
+	resp, err := client.PostForm(g.url+"/user/login", url.Values{"user_name": {login}, "password": {g.password}})
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -188,10 +188,10 @@ func (s *Server) device(ctx context.Context, form url.Values) string {
 type minted struct{ access, refresh string }
 
 // family makes the first tokens of a sign-in and leaves their secrets in m.
-func (s *Server) family(m *minted, now time.Time) mint {
+func (s *Server) family(m *minted, now time.Time, address string) mint {
 	return func(r store.Request) store.Issue {
 		f := store.Family{
-			ID: auth.NewID(), User: r.User, Client: r.Client, Device: r.Device, Generation: 1,
+			ID: auth.NewID(), User: r.User, Client: r.Client, Device: r.Device, Address: address, Generation: 1,
 			CreatedAt: now, RotatedAt: now, ExpiresAt: now.Add(refreshLife),
 		}
 		return s.issue(m, now)(f)

@@ -87,7 +87,7 @@ func (s *Server) byDevice(r *http.Request, c Client, form url.Values) (m minted,
 	var request store.Request
 	err = s.o.Accounts.ChangeRequest(r.Context(), store.DeviceRequest, auth.HashSecret(secret), func(have store.Request) (store.RequestChange, error) {
 		request = have
-		return poll(have, c.ID, now, s.family(&m, now))
+		return poll(have, c.ID, now, s.family(&m, now, s.o.Address(r)))
 	})
 	if unknown(err) {
 		return m, errGrant
@@ -113,7 +113,7 @@ func (s *Server) byCode(r *http.Request, c Client, form url.Values) (m minted, e
 	var request store.Request
 	err = s.o.Accounts.ChangeRequest(r.Context(), store.CodeRequest, auth.HashSecret(secret), func(have store.Request) (store.RequestChange, error) {
 		request = have
-		return redeem(have, p, now, s.family(&m, now))
+		return redeem(have, p, now, s.family(&m, now, s.o.Address(r)))
 	})
 	switch {
 	case unknown(err):
@@ -150,6 +150,7 @@ func (s *Server) byRefresh(r *http.Request, c Client, form url.Values) (m minted
 	var family store.Family
 	err = s.o.Accounts.ChangeFamily(r.Context(), auth.HashSecret(secret), func(f store.Family, presented store.Refresh) (store.Issue, error) {
 		family = f
+		f.Address = s.o.Address(r)
 		return refresh(f, presented, c.ID, now, s.issue(&m, now))
 	})
 	switch {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 )
@@ -26,7 +27,12 @@ type ExchangeOptions struct {
 	Policies []string
 	// Client asks the issuer for its keys. Default: [NewClient].
 	Client *http.Client
+	// Now is the clock. Default: [time.Now].
+	Now func() time.Time
 }
+
+// exchangeLeeway is how long a token still counts after its end: clocks differ.
+const exchangeLeeway = time.Minute
 
 // Exchange judges the tokens of machines.
 type Exchange struct {
@@ -56,6 +62,9 @@ func NewExchange(o ExchangeOptions) (*Exchange, error) {
 	if o.Client == nil {
 		o.Client = NewClient()
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Audience == "" {
 		return nil, errNoAudience
 	}
@@ -78,7 +87,9 @@ func NewExchange(o ExchangeOptions) (*Exchange, error) {
 		once.Lock()
 		defer once.Unlock()
 		if verifier == nil {
-			verifier = found.Verifier(&oidc.Config{ClientID: o.Audience})
+			verifier = found.Verifier(&oidc.Config{
+				ClientID: o.Audience, Now: func() time.Time { return o.Now().Add(-exchangeLeeway) },
+			})
 		}
 		return verifier, nil
 	}

@@ -128,7 +128,7 @@ func (p *OIDC) Identify(ctx context.Context, code string, t Trip) (Identity, err
 // messages hold claims.
 func refusedToken(err error) error {
 	if _, ok := errors.AsType[*oidc.TokenExpiredError](err); ok {
-		return fmt.Errorf("%w: the token expired", ErrRefused)
+		return fmt.Errorf("%w: the token expired; if it is new, this server's clock is wrong", ErrRefused)
 	}
 	return fmt.Errorf("%w: the token is not a valid one of this issuer for this audience", ErrRefused)
 }

@@ -175,3 +175,22 @@ func TestExchangeRefuses(t *testing.T) {
 		t.Errorf("an issuer that is down: %v", err)
 	}
 }
+
+// TestExchangeClock: a clock that is a little ahead refuses nobody; one that is ten
+// minutes ahead is told for it, and one that is behind lets good tokens in.
+func TestExchangeClock(t *testing.T) {
+	i := upstreamtest.NewIssuer(t)
+	token := i.Token(upstreamtest.ClientID, map[string]any{"sub": "x"}) // for five minutes
+	for ahead, want := range map[time.Duration]bool{-10 * time.Minute: true, 5*time.Minute + 30*time.Second: true, 10 * time.Minute: false} {
+		e, err := upstream.NewExchange(upstream.ExchangeOptions{
+			Issuer: i.URL, Audience: upstreamtest.ClientID, Policies: []string{"sub=* -> *"}, Now: func() time.Time { return time.Now().Add(ahead) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.Judge(t.Context(), token)
+		if want && err != nil || !want && (!errors.Is(err, upstream.ErrRefused) || !strings.Contains(err.Error(), "clock")) {
+			t.Errorf("%s ahead: %v", ahead, err)
+		}
+	}
+}

@@ -224,7 +224,7 @@ func (s *Store) DropUser(ctx context.Context, id string, at time.Time) error {
 			return err
 		}
 		if err := each(ctx, tx, []string{
-			"UPDATE families SET revoked_ms = $2, why = 'user dropped' WHERE account = $1 AND revoked_ms = 0",
+			"UPDATE families SET revoked_ms = $2, why = 'user dropped', address = '' WHERE account = $1 AND revoked_ms = 0",
 			"UPDATE tokens SET revoked_ms = $2 WHERE account = $1 AND revoked_ms = 0",
 		}, id, toMillis(at)); err != nil {
 			return err

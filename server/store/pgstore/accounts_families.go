@@ -13,7 +13,7 @@ import (
 
 var errNoWhen = errors.New("revoking a family of tokens: no time given")
 
-const familyColumns = "id, account, client, device, generation, proven, created_ms, rotated_ms, expires_ms, revoked_ms, why"
+const familyColumns = "id, account, client, device, generation, proven, created_ms, rotated_ms, expires_ms, revoked_ms, why, address"
 
 func scanFamily(row pgx.CollectableRow) (f store.Family, err error) {
 	f, _, err = scanPresented(row)
@@ -24,7 +24,7 @@ func scanFamily(row pgx.CollectableRow) (f store.Family, err error) {
 // has them.
 func scanPresented(row pgx.CollectableRow) (f store.Family, r store.Refresh, err error) {
 	var created, rotated, expires, revoked, spent int64
-	into := []any{&f.ID, &f.User, &f.Client, &f.Device, &f.Generation, &f.Proven, &created, &rotated, &expires, &revoked, &f.Why}
+	into := []any{&f.ID, &f.User, &f.Client, &f.Device, &f.Generation, &f.Proven, &created, &rotated, &expires, &revoked, &f.Why, &f.Address}
 	if len(row.FieldDescriptions()) > len(into) {
 		into = append(into, &r.Generation, &spent)
 	}
@@ -48,9 +48,9 @@ func addFamily(ctx context.Context, tx pgx.Tx, i store.Issue) error {
 	if err := dropExpired(ctx, tx, f.CreatedAt.Add(-store.KeepExpired)); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, "INSERT INTO families ("+familyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+	_, err := tx.Exec(ctx, "INSERT INTO families ("+familyColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
 		f.ID, f.User, f.Client, f.Device, int64(f.Generation), int64(f.Proven),
-		toMillis(f.CreatedAt), toMillis(f.RotatedAt), toMillis(f.ExpiresAt), toMillis(f.RevokedAt), f.Why)
+		toMillis(f.CreatedAt), toMillis(f.RotatedAt), toMillis(f.ExpiresAt), toMillis(f.RevokedAt), f.Why, f.Address)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Store) ChangeFamily(ctx context.Context, refresh [32]byte, decide func(
 	var refusal error
 	err := s.inAccounts(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT f.id, f.account, f.client, f.device, f.generation, f.proven, f.created_ms, f.rotated_ms,
-				f.expires_ms, f.revoked_ms, f.why, r.generation, r.spent_ms
+				f.expires_ms, f.revoked_ms, f.why, f.address, r.generation, r.spent_ms
 			FROM refresh_tokens r JOIN families f ON f.id = r.family WHERE r.hash = $1`, refresh[:])
 		if err != nil {
 			return err
@@ -121,8 +121,8 @@ func (s *Store) ChangeFamily(ctx context.Context, refresh [32]byte, decide func(
 func applyFamily(ctx context.Context, tx pgx.Tx, old store.Family, i store.Issue) error {
 	f := i.Family
 	f.ID, f.User = old.ID, old.User
-	_, err := tx.Exec(ctx, "UPDATE families SET generation = $1, proven = $2, rotated_ms = $3, expires_ms = $4 WHERE id = $5",
-		int64(f.Generation), int64(f.Proven), toMillis(f.RotatedAt), toMillis(f.ExpiresAt), f.ID)
+	_, err := tx.Exec(ctx, "UPDATE families SET generation = $1, proven = $2, rotated_ms = $3, expires_ms = $4, address = $5 WHERE id = $6",
+		int64(f.Generation), int64(f.Proven), toMillis(f.RotatedAt), toMillis(f.ExpiresAt), f.Address, f.ID)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func revokeFamily(ctx context.Context, tx pgx.Tx, id, why string, at time.Time) 
 	if toMillis(at) == 0 {
 		return errNoWhen // 0 is stored for "live"
 	}
-	done, err := tx.Exec(ctx, "UPDATE families SET revoked_ms = $2, why = $3 WHERE id = $1 AND revoked_ms = 0", id, toMillis(at), why)
+	done, err := tx.Exec(ctx, "UPDATE families SET revoked_ms = $2, why = $3, address = '' WHERE id = $1 AND revoked_ms = 0", id, toMillis(at), why)
 	if err != nil || done.RowsAffected() == 0 {
 		return err
 	}

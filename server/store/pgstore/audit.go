@@ -41,7 +41,9 @@ func record(ctx context.Context, tx pgx.Tx, repo int64, e store.Event) error {
 	return err
 }
 
-const selectTrail = `SELECT t.number, t.action, t.actor, coalesce(a.actor, ''), t.at_ms, t.version, t.salt, t.detail, t.digest, t.seals, t.hash
+const selectTrail = `SELECT t.number, t.action, t.actor, coalesce(a.actor, ''), t.at_ms, t.version, t.salt, t.detail, t.digest, t.seals, t.hash,
+	CASE WHEN t.version > 0 THEN ARRAY(SELECT v.key FROM versions v
+		WHERE v.repo = t.repo AND v.version = t.version AND NOT v.redacted ORDER BY v.ordinal) END
 	FROM audit t LEFT JOIN actors a ON a.repo = t.repo AND a.id = t.actor WHERE t.repo = $1 AND t.number > $2 ORDER BY t.number LIMIT $3`
 
 // Trail returns the rows of a chain.
@@ -77,7 +79,8 @@ func scanAudit(row pgx.CollectableRow) (r store.AuditRow, err error) {
 	var number, at, version int64
 	var who string
 	var salt, digest, seals, hash []byte
-	if err := row.Scan(&number, &r.Action, &r.ActorID, &who, &at, &version, &salt, &r.Detail, &digest, &seals, &hash); err != nil {
+	var keys []string
+	if err := row.Scan(&number, &r.Action, &r.ActorID, &who, &at, &version, &salt, &r.Detail, &digest, &seals, &hash, &keys); err != nil {
 		return r, err
 	}
 	r.Number, r.Version = uint64(number), uint64(version)
@@ -87,6 +90,13 @@ func scanAudit(row pgx.CollectableRow) (r store.AuditRow, err error) {
 		if *into, err = hashOf(stored); err != nil {
 			return r, err
 		}
+	}
+	for _, name := range keys {
+		key, err := api.ParseKey(name)
+		if err != nil {
+			return r, err
+		}
+		r.Keys = append(r.Keys, key)
 	}
 	r.Actor, err = readActor(who)
 	return r, err

@@ -130,11 +130,14 @@ func (b *binder) bind(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := b.settleMembers(ctx); err != nil {
+		return err
+	}
 	switch {
 	case holder.identity == b.identity && holder.id != 0:
 		return nil // another call was faster
 	case !holder.data:
-		err = b.drop(ctx, holder)
+		err = b.giveUp(ctx, holder)
 	case holder.identity != "":
 		err = b.moveAside(ctx, holder)
 	case own.data:
@@ -194,6 +197,21 @@ func (b *binder) drop(ctx context.Context, n named) error {
 	}, n.id)
 }
 
+// giveUp drops the rows of a repo without data. Who was let into the repository
+// that it was tied to was not let into the one that takes its name.
+func (b *binder) giveUp(ctx context.Context, n named) error {
+	if n.identity != "" {
+		orphan, err := store.Orphan(n.identity)
+		if err != nil {
+			return err
+		}
+		if err := moveMembers(ctx, b.tx, b.name, orphan); err != nil {
+			return err
+		}
+	}
+	return b.drop(ctx, n)
+}
+
 // moveAside gives the data of a repository that lost its name a name that is
 // nobody's.
 func (b *binder) moveAside(ctx context.Context, n named) error {
@@ -221,6 +239,9 @@ func (b *binder) rename(ctx context.Context, n named, to api.Repo, remember bool
 		}
 	}
 	if _, err := b.tx.Exec(ctx, "UPDATE repos SET name = $2 WHERE repo = $1", n.id, to.String()); err != nil {
+		return err
+	}
+	if err := moveMembers(ctx, b.tx, from, to); err != nil {
 		return err
 	}
 	detail, err := json.Marshal(map[string]string{"from": from.String(), "to": to.String()})

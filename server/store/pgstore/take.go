@@ -110,7 +110,7 @@ func (t *taker) all(ctx context.Context) error {
 		{table: "users", columns: []string{"id", "issuer", "subject", "login", "name", "email", "user_groups", "members", "upstream", "created_ms", "seen_ms"}},
 		{table: "sign_ins", columns: sign, change: func(r theirs) error { return errors.Join(accountIn(r), flagIn("denied")(r)) }},
 		{
-			table: "families", columns: []string{"id", "account", "client", "device", "generation", "proven", "created_ms", "rotated_ms", "expires_ms", "revoked_ms", "why"},
+			table: "families", columns: []string{"id", "account", "client", "device", "generation", "proven", "created_ms", "rotated_ms", "expires_ms", "revoked_ms", "why", "address"},
 			change: accountIn,
 		},
 		{table: "refresh_tokens", columns: []string{"hash", "family", "generation", "spent_ms"}},

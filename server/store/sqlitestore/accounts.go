@@ -219,7 +219,7 @@ func (s *Store) DropUser(ctx context.Context, id string, at time.Time) error {
 				return err
 			}
 		}
-		if err := exec(conn, "UPDATE families SET revoked_ms = ?, why = 'user dropped' WHERE user = ? AND revoked_ms = 0", toMillis(at), id); err != nil {
+		if err := exec(conn, "UPDATE families SET revoked_ms = ?, why = 'user dropped', address = '' WHERE user = ? AND revoked_ms = 0", toMillis(at), id); err != nil {
 			return err
 		}
 		if err := exec(conn, "UPDATE tokens SET revoked_ms = ? WHERE user = ? AND revoked_ms = 0", toMillis(at), id); err != nil {

@@ -14,14 +14,14 @@ import (
 
 var errNoWhen = errors.New("revoking a family of tokens: no time given")
 
-const familyColumns = "id, user, client, device, generation, proven, created_ms, rotated_ms, expires_ms, revoked_ms, why"
+const familyColumns = "id, user, client, device, generation, proven, created_ms, rotated_ms, expires_ms, revoked_ms, why, address"
 
 func scanFamily(stmt *sqlite.Stmt) store.Family {
 	return store.Family{
 		ID: stmt.ColumnText(0), User: stmt.ColumnText(1), Client: stmt.ColumnText(2), Device: stmt.ColumnText(3),
 		Generation: uint64(stmt.ColumnInt64(4)), Proven: uint64(stmt.ColumnInt64(5)),
 		CreatedAt: fromMillis(stmt.ColumnInt64(6)), RotatedAt: fromMillis(stmt.ColumnInt64(7)), ExpiresAt: fromMillis(stmt.ColumnInt64(8)),
-		RevokedAt: fromMillis(stmt.ColumnInt64(9)), Why: stmt.ColumnText(10),
+		RevokedAt: fromMillis(stmt.ColumnInt64(9)), Why: stmt.ColumnText(10), Address: stmt.ColumnText(11),
 	}
 }
 
@@ -38,9 +38,9 @@ func addFamily(conn *sqlite.Conn, i store.Issue) error {
 	if err := dropExpired(conn, f.CreatedAt.Add(-store.KeepExpired)); err != nil {
 		return err
 	}
-	err := exec(conn, "INSERT INTO families ("+familyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	err := exec(conn, "INSERT INTO families ("+familyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		f.ID, f.User, f.Client, f.Device, int64(f.Generation), int64(f.Proven),
-		toMillis(f.CreatedAt), toMillis(f.RotatedAt), toMillis(f.ExpiresAt), toMillis(f.RevokedAt), f.Why)
+		toMillis(f.CreatedAt), toMillis(f.RotatedAt), toMillis(f.ExpiresAt), toMillis(f.RevokedAt), f.Why, f.Address)
 	if err != nil {
 		return err
 	}
@@ -81,11 +81,11 @@ func (s *Store) ChangeFamily(ctx context.Context, refresh [32]byte, decide func(
 		found := false
 		var f store.Family
 		var presented store.Refresh
-		err := sqlitex.Execute(conn, "SELECT f.id, f.user, f.client, f.device, f.generation, f.proven, f.created_ms, f.rotated_ms, f.expires_ms, f.revoked_ms, f.why, r.generation, r.spent_ms"+
+		err := sqlitex.Execute(conn, "SELECT f.id, f.user, f.client, f.device, f.generation, f.proven, f.created_ms, f.rotated_ms, f.expires_ms, f.revoked_ms, f.why, f.address, r.generation, r.spent_ms"+
 			" FROM refresh_tokens r JOIN families f ON f.id = r.family WHERE r.hash = ?", &sqlitex.ExecOptions{Args: []any{refresh[:]}, ResultFunc: func(stmt *sqlite.Stmt) error {
 			found = true
 			f = scanFamily(stmt)
-			presented = store.Refresh{Generation: uint64(stmt.ColumnInt64(11)), SpentAt: fromMillis(stmt.ColumnInt64(12))}
+			presented = store.Refresh{Generation: uint64(stmt.ColumnInt64(12)), SpentAt: fromMillis(stmt.ColumnInt64(13))}
 			return nil
 		}})
 		if err != nil {
@@ -111,8 +111,8 @@ func (s *Store) ChangeFamily(ctx context.Context, refresh [32]byte, decide func(
 func applyFamily(conn *sqlite.Conn, old store.Family, i store.Issue) error {
 	f := i.Family
 	f.ID, f.User = old.ID, old.User
-	err := exec(conn, "UPDATE families SET generation = ?, proven = ?, rotated_ms = ?, expires_ms = ? WHERE id = ?",
-		int64(f.Generation), int64(f.Proven), toMillis(f.RotatedAt), toMillis(f.ExpiresAt), f.ID)
+	err := exec(conn, "UPDATE families SET generation = ?, proven = ?, rotated_ms = ?, expires_ms = ?, address = ? WHERE id = ?",
+		int64(f.Generation), int64(f.Proven), toMillis(f.RotatedAt), toMillis(f.ExpiresAt), f.Address, f.ID)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func revokeFamily(conn *sqlite.Conn, id, why string, at time.Time) error {
 	if toMillis(at) == 0 {
 		return errNoWhen // 0 is stored for "live"
 	}
-	if err := exec(conn, "UPDATE families SET revoked_ms = ?, why = ? WHERE id = ? AND revoked_ms = 0", toMillis(at), why, id); err != nil {
+	if err := exec(conn, "UPDATE families SET revoked_ms = ?, why = ?, address = '' WHERE id = ? AND revoked_ms = 0", toMillis(at), why, id); err != nil {
 		return err
 	}
 	if conn.Changes() == 0 {

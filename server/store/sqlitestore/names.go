@@ -106,11 +106,14 @@ func (b *binder) bind() error {
 	if err != nil {
 		return err
 	}
+	if err := b.settleMembers(); err != nil {
+		return err
+	}
 	switch {
 	case holder.identity == b.identity && holder.id != 0:
 		return nil // another call was faster
 	case !holder.data:
-		err = b.drop(holder)
+		err = b.giveUp(holder)
 	case holder.identity != "":
 		err = b.moveAside(holder)
 	case own.data:
@@ -164,6 +167,21 @@ func (b *binder) drop(n named) error {
 	return nil
 }
 
+// giveUp drops the row of a repo without data. Who was let into the repository
+// that it was tied to was not let into the one that takes its name.
+func (b *binder) giveUp(n named) error {
+	if n.identity != "" {
+		orphan, err := store.Orphan(n.identity)
+		if err != nil {
+			return err
+		}
+		if err := moveMembers(b.conn, b.name, orphan); err != nil {
+			return err
+		}
+	}
+	return b.drop(n)
+}
+
 // moveAside gives the data of a repository that lost its name a name that is
 // nobody's.
 func (b *binder) moveAside(n named) error {
@@ -186,6 +204,9 @@ func (b *binder) rename(n named, to api.Repo, remember bool) error {
 		return err
 	}
 	if err := exec(b.conn, "UPDATE repos SET name = ? WHERE id = ?", to.String(), n.id); err != nil {
+		return err
+	}
+	if err := moveMembers(b.conn, from, to); err != nil {
 		return err
 	}
 	if remember {

@@ -42,7 +42,7 @@ func (p *replay) accounts(ctx context.Context) error {
 
 // endSignIns revokes every family with its tokens.
 func endSignIns(conn *sqlite.Conn, at int64) error {
-	if err := exec(conn, "UPDATE families SET revoked_ms = ?, why = 'restore' WHERE revoked_ms = 0", at); err != nil {
+	if err := exec(conn, "UPDATE families SET revoked_ms = ?, why = 'restore', address = '' WHERE revoked_ms = 0", at); err != nil {
 		return err
 	}
 	if err := exec(conn, "UPDATE tokens SET revoked_ms = ? WHERE family <> '' AND revoked_ms = 0", at); err != nil {

@@ -154,7 +154,7 @@ func TestRestoreIntoANewDirectory(t *testing.T) {
 	if err != nil || head.Version != 1 || head.Checksum != before.Checksum || head.Epoch == before.Epoch || head.Epoch != done.Epoch {
 		t.Errorf("head %+v, %v, done %+v", head, err, done)
 	}
-	if rows, err := again.Trail(t.Context(), acme, 0, 0); err != nil || len(rows) != 1 || rows[0] != trail[0] {
+	if rows, err := again.Trail(t.Context(), acme, 0, 0); err != nil || len(rows) != 1 || rows[0].Hash != trail[0].Hash {
 		t.Errorf("chain %+v, %v", rows, err)
 	}
 	rows, err := again.Trail(t.Context(), api.Repo{}, 0, 0)

@@ -67,9 +67,10 @@ func scanAudit(stmt *sqlite.Stmt) (store.AuditRow, error) {
 	return row, nil
 }
 
-// loadSeals fills in what rows seal, which come in the order of their versions.
+// loadSeals fills in what rows seal, which come in the order of their versions, and
+// the keys.
 func loadSeals(conn *sqlite.Conn, repo int64, rows []store.AuditRow) error {
-	seals := make(map[uint64][][32]byte)
+	seals, keys := make(map[uint64][][32]byte), make(map[uint64][]api.Key)
 	var first, last uint64
 	for _, row := range rows {
 		if row.Version > 0 {
@@ -88,11 +89,14 @@ func loadSeals(conn *sqlite.Conn, repo int64, rows []store.AuditRow) error {
 			}
 			seal, err := scanSeal(stmt, &v)
 			seals[v.Version] = append(seals[v.Version], seal)
+			if !v.Redacted {
+				keys[v.Version] = append(keys[v.Version], v.Key)
+			}
 			return err
 		},
 	})
 	for i := range rows {
-		rows[i].Seals = store.SealAll(seals[rows[i].Version])
+		rows[i].Seals, rows[i].Keys = store.SealAll(seals[rows[i].Version]), keys[rows[i].Version]
 	}
 	return err
 }

@@ -19,7 +19,7 @@ import (
 // called once for every test.
 func RunAccounts(t *testing.T, fresh func(t *testing.T) Harness) {
 	t.Helper()
-	for _, group := range []map[string]func(*suite){people, requests, families} {
+	for _, group := range []map[string]func(*suite){people, requests, families, members} {
 		for _, name := range slices.Sorted(maps.Keys(group)) {
 			run := group[name]
 			t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // issue makes a family's first tokens; the refresh token is called "<id>.1".
 func issue(id, user string) store.Issue {
 	f := store.Family{
-		ID: id, User: user, Client: "client", Device: "laptop", Generation: 1,
+		ID: id, User: user, Client: "client", Device: "laptop", Address: "192.0.2.1", Generation: 1,
 		CreatedAt: someTime, RotatedAt: someTime, ExpiresAt: someTime.Add(90 * 24 * time.Hour),
 	}
 	return store.Issue{Family: f, Refresh: refreshHash(id, 1), Access: accessToken(id, 1)}
@@ -165,7 +165,7 @@ var families = map[string]func(*suite){
 		if t := s.token(other.Access.Hash); !t.RevokedAt.IsZero() {
 			s.Error("another family's token was revoked")
 		}
-		if f, _, err := s.readFamily("f.2"); err != nil || !f.RevokedAt.Equal(revoked) || f.Why != "reuse" {
+		if f, _, err := s.readFamily("f.2"); err != nil || !f.RevokedAt.Equal(revoked) || f.Why != "reuse" || f.Address != "" {
 			s.Errorf("the family: %+v, %v", f, err)
 		}
 		list, err := s.store.Families(s.Context(), "ada")

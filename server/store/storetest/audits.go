@@ -73,6 +73,7 @@ func (s *suite) wantSeals(r api.Repo, rows []store.AuditRow) {
 		}
 		last = row.Version
 		var seals [][32]byte
+		var keys []api.Key
 		redacted := false
 		for _, v := range made[row.Version] {
 			if v.ActorID != row.ActorID || !v.At.Equal(row.At) || v.Actor != row.Actor {
@@ -80,7 +81,11 @@ func (s *suite) wantSeals(r api.Repo, rows []store.AuditRow) {
 			}
 			redacted = redacted || v.Redacted
 			seals = append(seals, v.Seal())
+			if !v.Redacted {
+				keys = append(keys, v.Key)
+			}
 		}
+		s.wantEqual("keys of a row", row.Keys, keys)
 		if !redacted && store.SealAll(seals) != row.Seals {
 			s.Errorf("%q: row %d does not seal version %d", r, row.Number, row.Version)
 		}
@@ -218,6 +223,7 @@ var audits = map[string]func(*suite){
 		s.apply(acme, put("a.md", "clean"))
 		before := s.wantChain(acme)
 		s.apply(acme, redact("value"))
+		before[0].Keys = before[0].Keys[1:] // which key had it is gone as well
 		s.wantEqual("earlier rows", s.wantChain(acme)[:2], before)
 	},
 	"the chain is whole after a crash": func(s *suite) {

@@ -7,10 +7,6 @@ ALTER TABLE audit ALTER COLUMN detail SET STATISTICS 0;
 ALTER TABLE scan_policy ALTER COLUMN reason SET STATISTICS 0;
 ALTER TABLE rescans ALTER COLUMN marks SET STATISTICS 0;
 
--- A content of a few KB stays in its row, where a table of its own beside it would
--- take two more rows and their index entries.
-ALTER TABLE bodies SET (toast_tuple_target = 8160);
-
 -- teammemd_apply in one function: calls of teammemd_actor and teammemd_chain took a
 -- tenth of its time. Where contents may be encrypted, the one that takes the number
 -- of the data key is replaced, and what it checks stays in it; the other then only

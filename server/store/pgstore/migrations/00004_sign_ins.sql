@@ -1,0 +1,3 @@
+-- +goose Up
+-- Where the newest tokens of a sign-in were asked for from.
+ALTER TABLE families ADD COLUMN address text NOT NULL DEFAULT '';
