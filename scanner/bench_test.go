@@ -97,7 +97,7 @@ func BenchmarkLargeProse(b *testing.B) {
 // BenchmarkProseBesideStock scans the same prose with gitleaks' own detector in
 // turns, so that a busy machine slows both: what counts is the ratio.
 func BenchmarkProseBesideStock(b *testing.B) {
-	if cpuTime() == 0 {
+	if cputime.Used() == 0 {
 		b.Skip("SKIP: this system does not tell processor time")
 	}
 	text := strings.ToValidUTF8(prose(b, 250_000), "")
@@ -113,15 +113,15 @@ func BenchmarkProseBesideStock(b *testing.B) {
 	var used [2]time.Duration
 	scanned := 0
 	for b.Loop() {
-		before := cpuTime()
+		before := cputime.Used()
 		for range turns {
 			if _, err := ours.Scan(b.Context(), "notes/deploy.md", text); err != nil {
 				b.Fatal(err)
 			}
 		}
-		between := cpuTime()
+		between := cputime.Used()
 		stock.DetectString(text)
-		used[0], used[1] = used[0]+between-before, used[1]+cpuTime()-between
+		used[0], used[1] = used[0]+between-before, used[1]+cputime.Used()-between
 		scanned += len(text)
 	}
 	speed := func(rounds int, used time.Duration) float64 { return float64(rounds*scanned) / 1e6 / used.Seconds() }

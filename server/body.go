@@ -45,6 +45,18 @@ func (c *call) tooLarge(limit int64) error {
 	return e
 }
 
+// readAbout reads a small body into v, and finds out what its caller may do in the
+// repo that it names, which repo points to.
+func (c *call) readAbout(v any, repo *api.Repo) (place, error) {
+	if err := c.readJSON(v); err != nil {
+		return place{}, err
+	}
+	if repo.IsZero() {
+		return place{}, api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
+	}
+	return c.access(*repo)
+}
+
 // readJSON reads a small body into v, a pointer to a struct.
 func (c *call) readJSON(v any) error {
 	raw, err := c.readBody(maxSmallBody)

@@ -73,13 +73,7 @@ func (c *call) content() error {
 // restore puts an earlier version of a key in place again.
 func (c *call) restore() error {
 	var request api.RestoreRequest
-	if err := c.readJSON(&request); err != nil {
-		return err
-	}
-	if request.Repo.IsZero() {
-		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
-	}
-	at, err := c.access(request.Repo)
+	at, err := c.readAbout(&request, &request.Repo)
 	if err != nil {
 		return err
 	}

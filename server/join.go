@@ -31,13 +31,7 @@ func (c *call) join() error {
 // newJoinCode makes a code; that takes a maintainer.
 func (c *call) newJoinCode() error {
 	var request api.JoinCodeRequest
-	if err := c.readJSON(&request); err != nil {
-		return err
-	}
-	if request.Repo.IsZero() {
-		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
-	}
-	at, err := c.access(request.Repo)
+	at, err := c.readAbout(&request, &request.Repo)
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,7 @@ import (
 // redact takes contents away for good; that takes a maintainer.
 func (c *call) redact() error {
 	var request api.RedactRequest
-	if err := c.readJSON(&request); err != nil {
-		return err
-	}
-	if request.Repo.IsZero() {
-		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
-	}
-	at, err := c.access(request.Repo)
+	at, err := c.readAbout(&request, &request.Repo)
 	if err != nil {
 		return err
 	}

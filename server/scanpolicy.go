@@ -28,13 +28,7 @@ func (c *call) scanPolicy() error {
 // allowRule adds an entry; that takes a maintainer.
 func (c *call) allowRule() error {
 	var request api.PolicyRequest
-	if err := c.readJSON(&request); err != nil {
-		return err
-	}
-	if request.Repo.IsZero() {
-		return api.Errorf(api.ErrRepoInvalid, "the member repo is missing")
-	}
-	at, err := c.access(request.Repo)
+	at, err := c.readAbout(&request, &request.Repo)
 	if err != nil {
 		return err
 	}

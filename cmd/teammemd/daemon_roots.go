@@ -83,7 +83,7 @@ const (
 	retryFirst = 100 * time.Millisecond
 	// outwaitFor is how long a daemon that finds all of its roots taken waits for
 	// whoever has them. Another daemon keeps them for longer.
-	outwaitFor = 5 * time.Second
+	outwaitFor = 10 * time.Second
 )
 
 func (d *daemon) retryFaulty(ctx context.Context) error {

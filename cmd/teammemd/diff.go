@@ -44,14 +44,7 @@ func (a *app) diff(ctx context.Context, file string, args []string) error {
 	if err != nil {
 		return err
 	}
-	root, key, err := m.keyOf(file)
-	if err != nil {
-		return err
-	}
-	if err := askable(ctx, key); err != nil {
-		return err
-	}
-	client, err := m.dial(root)
+	root, key, client, err := m.askAbout(ctx, file)
 	if err != nil {
 		return err
 	}

@@ -141,14 +141,7 @@ func (a *app) restore(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	root, key, err := m.keyOf(file)
-	if err != nil {
-		return err
-	}
-	if err := askable(ctx, key); err != nil {
-		return err
-	}
-	client, err := m.dial(root)
+	root, key, client, err := m.askAbout(ctx, file)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/teammem/teammemd/api"
+	"github.com/teammem/teammemd/internal/config"
 	"github.com/teammem/teammemd/scanner"
+	"github.com/teammem/teammemd/sync/remote"
 )
 
 // shortestSecret is the length in bytes below which no word that a person typed
@@ -49,4 +51,17 @@ func askable(ctx context.Context, key api.Key) error {
 			"give the file another name; if the server has the name already, 'teammemd forget' retires it")
 	}
 	return nil
+}
+
+// askAbout returns the root and the key of a file in a team directory, and the
+// client for asking the server about it.
+func (m machine) askAbout(ctx context.Context, file string) (root config.Root, key api.Key, client *remote.Client, err error) {
+	if root, key, err = m.keyOf(file); err != nil {
+		return root, key, nil, err
+	}
+	if err = askable(ctx, key); err != nil {
+		return root, key, nil, err
+	}
+	client, err = m.dial(root)
+	return root, key, client, err
 }

@@ -26,6 +26,7 @@ var dumped = map[string]string{
 		nullif(digest, sha256(decode(repeat('00', 16), 'hex'))) AS digest, hash FROM audit ORDER BY repo, number`,
 	"scan_policy": `SELECT repo, id, rule, keys, reason, decode(actor, 'hex') AS actor, at_ms, expires_ms, ended_ms, decode(ended_by, 'hex') AS ended_by,
 		number FROM scan_policy ORDER BY repo, number`,
+	"devices":        "SELECT repo, id, decode(actor, 'hex') AS actor, nameless, first_ms, seen_ms, epoch, pulled, cleaned, cleaned_ms FROM devices",
 	"rescans":        "SELECT repo, rules, at_ms, marks FROM rescans",
 	"former_names":   "SELECT n.name, n.repo FROM repo_names n JOIN repos r ON r.repo = n.repo WHERE r.name <> n.name",
 	"tokens":         `SELECT id, name, hash, repos, role, created_ms, expires_ms, revoked_ms, account AS "user", family, generation, used_ms FROM tokens`,

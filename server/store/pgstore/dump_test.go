@@ -2,8 +2,11 @@ package pgstore_test
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,5 +68,43 @@ func TestDump(t *testing.T) {
 	var said []string
 	if err := back.Check(t.Context(), func(p store.Problem) { said = append(said, p.What) }); err != nil || len(said) != 0 {
 		t.Errorf("%s, %v", strings.Join(said, "\n"), err)
+	}
+}
+
+// TestEveryTableIsMoved reads off the catalogue of SQLite which tables there are, so
+// that none is forgotten on the way in either direction.
+func TestEveryTableIsMoved(t *testing.T) {
+	t.Parallel()
+	from, to := lived(t), serve(t, pgtest.Schema(t))
+	moved := map[string][]string{"there": nil, "back": nil, "kept": nil}
+	noting := func(way string, tables pgstore.Tables) pgstore.Tables {
+		return func(name string) iter.Seq2[map[string]any, error] {
+			moved[way] = append(moved[way], name)
+			return tables(name)
+		}
+	}
+	ctx, file := t.Context(), filepath.Join(t.TempDir(), "backup")
+	if err := errors.Join(
+		from.Dump(ctx, func(tables pgstore.Tables) error { return to.Take(ctx, noting("there", tables)) }),
+		to.Dump(ctx, func(tables pgstore.Tables) error { return sqlitestore.WriteBackup(ctx, file, noting("back", tables)) }),
+		from.Dump(ctx, func(tables pgstore.Tables) error {
+			for row, err := range tables("sqlite_schema") {
+				if err != nil {
+					return err
+				}
+				if name, _ := row["name"].(string); row["type"] == "table" {
+					moved["kept"] = append(moved["kept"], name)
+				}
+			}
+			return nil
+		}),
+	); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Sorted(slices.Values(moved["kept"]))
+	for _, way := range []string{"there", "back"} {
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(moved[way]))); diff != "" || len(want) < 10 {
+			t.Errorf("the tables that went %s (-want +got):\n%s", way, diff)
+		}
 	}
 }

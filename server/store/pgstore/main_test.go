@@ -12,6 +12,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/pgstore"
+	"github.com/teammem/teammemd/server/store/storetest"
 )
 
 func TestMain(m *testing.M) {
@@ -63,23 +64,11 @@ func rows(tb testing.TB, dsn, query string, args ...any) []string {
 	return texts
 }
 
-func mustKey(s string) api.Key {
-	k, err := api.ParseKey(s)
-	if err != nil {
-		panic(err)
-	}
-	return k
-}
+var (
+	mustKey, mustRepo = storetest.Key, storetest.Repo
 
-func mustRepo(s string) api.Repo {
-	r, err := api.ParseRepo(s)
-	if err != nil {
-		panic(err)
-	}
-	return r
-}
-
-var acme = mustRepo("acme/api")
+	acme = mustRepo("acme/api")
+)
 
 func putting(key, content string) func(store.Tx) (store.Change, error) {
 	return func(store.Tx) (store.Change, error) { return change(key, content), nil }

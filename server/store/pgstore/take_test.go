@@ -51,6 +51,9 @@ func lived(t *testing.T) *sqlitestore.Store {
 		s.AddPolicyEntry(ctx, mustRepo("acme/web"), api.PolicyEntry{ID: "p", Rule: "r", Reason: "why", At: now, Actor: api.Actor{Person: "ada"}}),
 		s.EndPolicyEntry(ctx, mustRepo("acme/web"), "p", now, api.Actor{Person: "cleo"}),
 		s.RecordRescan(ctx, mustRepo("acme/web"), store.Rescan{Rules: "1-a", At: now}),
+		s.RecordDevices(ctx, map[api.Repo][]store.Device{mustRepo("acme/web"): {
+			{ID: store.DeviceID{1}, Actor: api.Actor{Person: "ada", Device: "d"}, First: now, Seen: now, Epoch: "e", Pulled: 3, Cleaned: 2, CleanedAt: now},
+		}}),
 		s.AddToken(ctx, store.Token{ID: "t", Name: "n", Hash: [32]byte{5}, Repos: "*", Role: api.Writer, CreatedAt: now}),
 		s.AddJoinCode(ctx, store.JoinCode{Hash: [32]byte{6}, Repo: acme, Role: api.Writer, ExpiresAt: now.Add(time.Hour)}),
 		s.Audit(ctx, api.Repo{}, store.Event{Action: store.ActionSignIn, At: now, Detail: `{"b":2}`}),
@@ -87,6 +90,8 @@ func everything(t *testing.T, s store.Backend) map[string]any {
 	note("policy", policy, err)
 	marks, err := s.Rescan(ctx, web)
 	note("marks", marks, err)
+	devices, err := s.Devices(ctx, web)
+	note("devices", devices, err)
 	tokens, err := s.Tokens(ctx)
 	note("tokens", tokens, err)
 	for i := range byte(7) {

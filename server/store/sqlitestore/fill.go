@@ -84,6 +84,7 @@ func (f *filler) fill(ctx context.Context, s *Store) error {
 		{"audit", f.byActor("actor")},
 		{"scan_policy", f.policy},
 		{"rescans", f.inRepo},
+		{"devices", f.byActor("actor")},
 		{"former_names", f.inRepo},
 		{"tokens", nil},
 		{"join_codes", nil},

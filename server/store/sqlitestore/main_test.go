@@ -13,6 +13,7 @@ import (
 	"github.com/teammem/teammemd/api"
 	"github.com/teammem/teammemd/server/store"
 	"github.com/teammem/teammemd/server/store/sqlitestore"
+	"github.com/teammem/teammemd/server/store/storetest"
 )
 
 // writerEnv makes the test binary a process that writes into the data directory
@@ -96,23 +97,11 @@ func wantSound(tb testing.TB, dir string) {
 	}
 }
 
-func mustKey(s string) api.Key {
-	k, err := api.ParseKey(s)
-	if err != nil {
-		panic(err)
-	}
-	return k
-}
+var (
+	mustKey, mustRepo = storetest.Key, storetest.Repo
 
-func mustRepo(s string) api.Repo {
-	r, err := api.ParseRepo(s)
-	if err != nil {
-		panic(err)
-	}
-	return r
-}
-
-var acme = mustRepo("acme/api")
+	acme = mustRepo("acme/api")
+)
 
 func putting(key, content string) func(store.Tx) (store.Change, error) {
 	return func(store.Tx) (store.Change, error) { return change(key, content), nil }

@@ -199,8 +199,8 @@ func deciding(c store.Change) func(store.Tx) (store.Change, error) {
 	return func(store.Tx) (store.Change, error) { return c, nil }
 }
 
-// key and repo take names that this package wrote itself.
-func key(s string) api.Key {
+// Key parses a name that a test wrote itself, and panics where it is none.
+func Key(s string) api.Key {
 	k, err := api.ParseKey(s)
 	if err != nil {
 		panic(err)
@@ -208,7 +208,8 @@ func key(s string) api.Key {
 	return k
 }
 
-func repo(s string) api.Repo {
+// Repo parses a name as [Key] does.
+func Repo(s string) api.Repo {
 	r, err := api.ParseRepo(s)
 	if err != nil {
 		panic(err)
@@ -217,6 +218,8 @@ func repo(s string) api.Repo {
 }
 
 var (
+	key, repo = Key, Repo
+
 	acme  = repo("acme/api")
 	other = repo("git.example.com/group/sub/other")
 )

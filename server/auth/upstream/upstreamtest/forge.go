@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -71,13 +70,7 @@ func NewForge(tb testing.TB) *Forge {
 	mux.HandleFunc("GET /login/oauth/authorize", f.authorize)
 	mux.HandleFunc("POST /login/oauth/access_token", f.accessToken)
 	mux.HandleFunc("GET /api/v3/user", f.user)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		tb.Errorf("the forge was asked for %s %s", r.Method, r.URL.Path)
-		w.WriteHeader(http.StatusNotFound)
-	})
-	srv := httptest.NewServer(mux)
-	tb.Cleanup(srv.Close)
-	f.URL = srv.URL
+	f.URL = serve(tb, "the forge", mux)
 	return f
 }
 

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -54,13 +53,7 @@ func NewIssuer(tb testing.TB) *Issuer {
 	mux.HandleFunc("GET /keys", i.keys)
 	mux.HandleFunc("GET /authorize", i.authorize)
 	mux.HandleFunc("POST /token", i.token)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		tb.Errorf("the issuer was asked for %s %s", r.Method, r.URL.Path)
-		w.WriteHeader(http.StatusNotFound)
-	})
-	srv := httptest.NewServer(mux)
-	tb.Cleanup(srv.Close)
-	i.URL = srv.URL
+	i.URL = serve(tb, "the issuer", mux)
 	return i
 }
 
