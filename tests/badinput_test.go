@@ -182,7 +182,7 @@ func (c *companion) awaitSignedOut(token string) {
 // refusesStreams holds as many streams open as a token may, and asks for one more.
 func (c *companion) refusesStreams(t *testing.T, token string, most int) {
 	t.Helper()
-	open := func() *http.Response {
+	open := func() (status int, header http.Header, first func() error) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+api.PathEvents+"?repo="+url.QueryEscape(team), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -193,17 +193,20 @@ func (c *companion) refusesStreams(t *testing.T, token string, most int) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = resp.Body.Close() })
-		return resp
+		return resp.StatusCode, resp.Header, func() error {
+			_, err := bufio.NewReader(resp.Body).ReadString('\n')
+			return err
+		}
 	}
 	for range most {
-		if resp := open(); resp.StatusCode != http.StatusOK {
-			t.Fatalf("a stream: status %d", resp.StatusCode)
-		} else if _, err := bufio.NewReader(resp.Body).ReadString('\n'); err != nil {
+		if status, _, first := open(); status != http.StatusOK {
+			t.Fatalf("a stream: status %d", status)
+		} else if err := first(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if resp := open(); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
-		t.Errorf("one more: status %d, Retry-After %q", resp.StatusCode, resp.Header.Get("Retry-After"))
+	if status, header, _ := open(); status != http.StatusTooManyRequests || header.Get("Retry-After") == "" {
+		t.Errorf("one more: status %d, Retry-After %q", status, header.Get("Retry-After"))
 	}
 }
 

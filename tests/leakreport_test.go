@@ -1,9 +1,9 @@
 package tests
 
 import (
-	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +49,7 @@ func TestLeakReport(t *testing.T) {
 	if o.code != 0 || len(answer.Reports) != 1 {
 		t.Fatalf("redact: exit code %d, %+v\n%s", o.code, answer, o.stderr)
 	}
-	id := fmt.Sprint(answer.Reports[0].ID)
+	id := strconv.FormatUint(answer.Reports[0].ID, 10)
 	report := func() (r api.RedactionReport, open []string) {
 		t.Helper()
 		got := decode[api.RedactionsAnswer](t, lead.ok("redact", "--report", id, "--repo", team, "--json").stdout).Redactions

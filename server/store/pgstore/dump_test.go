@@ -86,7 +86,9 @@ func TestEveryTableIsMoved(t *testing.T) {
 	ctx, file := t.Context(), filepath.Join(t.TempDir(), "backup")
 	if err := errors.Join(
 		from.Dump(ctx, func(tables pgstore.Tables) error { return to.Take(ctx, noting("there", tables)) }),
-		to.Dump(ctx, func(tables pgstore.Tables) error { return sqlitestore.WriteBackup(ctx, file, nil, noting("back", tables)) }),
+		to.Dump(ctx, func(tables pgstore.Tables) error {
+			return sqlitestore.WriteBackup(ctx, file, nil, noting("back", tables))
+		}),
 		from.Dump(ctx, func(tables pgstore.Tables) error {
 			for row, err := range tables("sqlite_schema") {
 				if err != nil {

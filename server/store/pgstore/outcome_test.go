@@ -277,7 +277,7 @@ func TestOpenBringsUpToDate(t *testing.T) {
 	put(t, s, "a.md", "1")
 	const body = "SELECT prosrc FROM pg_proc WHERE proname = 'teammemd_apply' AND pronamespace = current_schema()::regnamespace ORDER BY pronargs DESC LIMIT 1"
 	now := rows(t, dsn, body)
-	rows(t, dsn, "DELETE FROM schema_versions WHERE version_id = 10 RETURNING 'x'")
+	rows(t, dsn, "DELETE FROM schema_versions WHERE version_id = 5 RETURNING 'x'")
 	rows(t, dsn, `DO $$
 		DECLARE f regprocedure := (SELECT oid::regprocedure FROM pg_proc WHERE proname = 'teammemd_apply'
 			AND pronamespace = current_schema()::regnamespace ORDER BY pronargs DESC LIMIT 1);
