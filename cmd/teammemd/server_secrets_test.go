@@ -40,7 +40,7 @@ func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() { // the door of a running server is a socket
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -103,9 +103,11 @@ func TestEveryTableIsMoved(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	want := slices.Sorted(slices.Values(moved["kept"]))
+	// Contents travel opened: each store has data keys of its own.
+	own := func(name string) bool { return name == "data_keys" || name == "data_rotation" }
+	want := slices.Sorted(slices.Values(slices.DeleteFunc(moved["kept"], own)))
 	for _, way := range []string{"there", "back"} {
-		if diff := cmp.Diff(want, slices.Sorted(slices.Values(moved[way]))); diff != "" || len(want) < 10 {
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(slices.DeleteFunc(moved[way], own)))); diff != "" || len(want) < 10 {
 			t.Errorf("the tables that went %s (-want +got):\n%s", way, diff)
 		}
 	}
