@@ -3,7 +3,10 @@ package clients_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,24 +21,47 @@ import (
 // shelf is a store of devices that fails the test where the tracker breaks its own
 // word: it writes one batch at a time.
 type shelf struct {
-	t       *testing.T
-	busy    bool
-	fail    error
-	writes  int
-	rows    int
-	devices map[store.DeviceID]store.Device
-	forgot  time.Time
+	t    *testing.T
+	busy atomic.Bool
+
+	mu   sync.Mutex // guards what follows
+	fail error
+	held
+}
+
+// held is what was asked of a shelf.
+type held struct {
+	writes, rows int
+	devices      map[store.DeviceID]store.Device
+	forgot       time.Time
+}
+
+// has returns what the shelf has at this moment.
+func (s *shelf) has() held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	has := s.held
+	has.devices = maps.Clone(has.devices)
+	return has
+}
+
+// fails lets writes fail from now on, with nil no more.
+func (s *shelf) fails(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
 }
 
 func (s *shelf) RecordDevices(_ context.Context, seen map[api.Repo][]store.Device) error {
-	if s.busy {
+	if !s.busy.CompareAndSwap(false, true) {
 		s.t.Error("two writes at a time")
 	}
+	defer s.busy.Store(false)
 	if len(seen) == 0 {
 		s.t.Error("a write of nothing")
 	}
-	s.busy = true
-	defer func() { s.busy = false }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.writes++
 	if s.fail != nil {
 		return s.fail
@@ -51,13 +77,15 @@ func (s *shelf) RecordDevices(_ context.Context, seen map[api.Repo][]store.Devic
 
 func (s *shelf) Devices(context.Context, api.Repo) ([]store.Device, error) {
 	var list []store.Device
-	for _, d := range s.devices {
+	for _, d := range s.has().devices {
 		list = append(list, d)
 	}
 	return list, nil
 }
 
 func (s *shelf) ForgetDevices(_ context.Context, before time.Time) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.forgot = before
 	return 0, nil
 }
@@ -83,7 +111,7 @@ func acme(t *testing.T) api.Repo {
 func run(t *testing.T, test func(t *testing.T, tracker *clients.Tracker, s *shelf)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{t: t, devices: map[store.DeviceID]store.Device{}}
+		s := &shelf{t: t, held: held{devices: map[store.DeviceID]store.Device{}}}
 		tracker := clients.New(clients.Options{Devices: s, Clean: func(_ context.Context, by api.Actor) api.Actor {
 			by.Person = "clean " + by.Person
 			return by
@@ -112,8 +140,8 @@ func TestSightingsAreGathered(t *testing.T) {
 		for range 1000 {
 			see(7, 0)
 		}
-		if s.writes != 0 {
-			t.Errorf("%d writes by requests", s.writes)
+		if s.has().writes != 0 {
+			t.Errorf("%d writes by requests", s.has().writes)
 		}
 		<-time.After(11 * time.Second)
 		see(9, 0)
@@ -124,15 +152,15 @@ func TestSightingsAreGathered(t *testing.T) {
 			ID: clients.ID{1}, Actor: api.Actor{Person: "clean ada", Device: "desk"}, First: begun.UTC(), Seen: begun.Add(11 * time.Second).UTC(),
 			Epoch: "e", Pulled: 9, Cleaned: 5, CleanedAt: begun.Add(11 * time.Second).UTC(),
 		}
-		if diff := cmp.Diff(want, s.devices[clients.ID{1}]); diff != "" || s.writes != 2 {
-			t.Errorf("after %d writes (-want +got)\n%s", s.writes, diff)
+		if diff := cmp.Diff(want, s.has().devices[clients.ID{1}]); diff != "" || s.has().writes != 2 {
+			t.Errorf("after %d writes (-want +got)\n%s", s.has().writes, diff)
 		}
 		for range 6 * 60 {
 			<-time.After(10 * time.Second)
 			see(9, 5)
 		}
-		if s.writes > 2+7 {
-			t.Errorf("%d writes for an hour of a client that only came", s.writes)
+		if s.has().writes > 2+7 {
+			t.Errorf("%d writes for an hour of a client that only came", s.has().writes)
 		}
 		if who.asked > 8 {
 			t.Errorf("it was asked %d times who it is", who.asked)
@@ -165,19 +193,19 @@ func TestNothingIsLostByAFailure(t *testing.T) {
 	run(t, func(t *testing.T, tracker *clients.Tracker, s *shelf) {
 		t.Helper()
 		last = s
-		s.fail = errors.New("the database is away")
+		s.fails(errors.New("the database is away"))
 		tracker.Saw(clients.Sighting{Repo: acme(t), ID: clients.ID{1}, At: time.Now(), Pulled: 4}, &ada{})
 		<-time.After(15 * time.Second)
-		if s.writes == 0 || len(s.devices) != 0 {
-			t.Fatalf("%d writes, %d devices", s.writes, len(s.devices))
+		if s.has().writes == 0 || len(s.has().devices) != 0 {
+			t.Fatalf("%d writes, %d devices", s.has().writes, len(s.has().devices))
 		}
 		if _, err := tracker.Devices(t.Context(), acme(t)); err == nil {
 			t.Error("a report was made of what could not be written")
 		}
-		s.fail = nil
+		s.fails(nil)
 	})
-	if last.devices[clients.ID{1}].Pulled != 4 {
-		t.Errorf("after the stop there is %+v", last.devices)
+	if last.has().devices[clients.ID{1}].Pulled != 4 {
+		t.Errorf("after the stop there is %+v", last.has().devices)
 	}
 }
 
@@ -190,11 +218,11 @@ func TestOldDevicesAreForgotten(t *testing.T) {
 			tracker.Saw(clients.Sighting{Repo: acme(t), ID: clients.ID{byte(i), byte(i >> 8), byte(i >> 16)}, At: time.Now()}, &ada{})
 		}
 		<-time.After(25 * time.Hour)
-		if want := time.Now().Add(-time.Hour - store.DeviceRetention); !s.forgot.Equal(want) {
-			t.Errorf("forgot those before %v, want %v", s.forgot, want)
+		if want := time.Now().Add(-time.Hour - store.DeviceRetention); !s.has().forgot.Equal(want) {
+			t.Errorf("forgot those before %v, want %v", s.has().forgot, want)
 		}
-		if s.rows != 50_000 {
-			t.Errorf("%d rows were written", s.rows)
+		if s.has().rows != 50_000 {
+			t.Errorf("%d rows were written", s.has().rows)
 		}
 		tracker.Saw(clients.Sighting{Repo: acme(t), ID: clients.ID{9, 9, 9, 9}, At: time.Now()}, &ada{})
 		list, err := tracker.Devices(t.Context(), acme(t))
