@@ -97,7 +97,10 @@ type Server struct {
 	joins  *addressLimits
 	hooks  *addressLimits // of messages with a wrong signature
 
-	carried  sync.WaitGroup // streams that were taken over
+	carried       sync.WaitGroup // streams that were taken over
+	carrying      sync.Mutex
+	carriesNoMore bool // guarded by carrying: carried is waited for
+
 	drain    sync.Once
 	draining chan struct{} // closed when a stop was asked
 }
@@ -207,7 +210,7 @@ func (s *Server) stop(ctx context.Context, srv *http.Server) {
 			s.log.WarnContext(ctx, "closing connections failed", "error", err)
 		}
 	}
-	// No handler is left that could begin one, unless it was cut off.
+	s.carryNoMore()
 	ended := make(chan struct{})
 	go func() { s.carried.Wait(); close(ended) }()
 	select {

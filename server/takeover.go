@@ -40,7 +40,13 @@ func (o httpOutlet) Close() error { return nil }
 // stack for as long as the stream lasts, which is more than all else. ours is
 // false where there is no connection to take; nothing has happened then.
 func (s *stream) takeOver() (ours bool, err error) {
+	if !s.c.mayCarry() {
+		return false, nil
+	}
 	conn, _, err := s.control.Hijack()
+	if err != nil {
+		s.c.carried.Done()
+	}
 	if errors.Is(err, http.ErrNotSupported) {
 		return false, nil
 	}
@@ -50,10 +56,28 @@ func (s *stream) takeOver() (ours bool, err error) {
 	head := streamHead(s.c.w.Header())
 	ctx, gone := context.WithCancel(context.WithoutCancel(s.c.r.Context()))
 	s.out, s.control, s.c = conn, nil, s.c.detach(ctx)
-	s.c.carried.Add(1)
 	go untilGone(conn, gone)
 	go s.carry(head)
 	return true, nil
+}
+
+// mayCarry counts a stream that is about to be taken over, and reports whether it
+// may be: a server that waits for the last of them takes no more.
+func (s *Server) mayCarry() bool {
+	s.carrying.Lock()
+	defer s.carrying.Unlock()
+	if s.carriesNoMore {
+		return false
+	}
+	s.carried.Add(1)
+	return true
+}
+
+// carryNoMore makes it safe to wait for the streams that were taken over.
+func (s *Server) carryNoMore() {
+	s.carrying.Lock()
+	defer s.carrying.Unlock()
+	s.carriesNoMore = true
 }
 
 // streamHead is what net/http would have sent before the stream. The stream ends
