@@ -62,10 +62,11 @@ unit: $(SKIPCHECK) ## every test, full counts, no race detector
 	$(call gotest,-timeout 10m ./sync/simtest -args -seeds $(TEST_SEEDS))
 
 .PHONY: race
+# The two stores take a quarter of an hour: they are in the proof.
 race: $(SKIPCHECK) ## small counts with the race detector
 	@command -v "$$(go env CC)" >/dev/null || { echo "SKIP race: it needs a C compiler"; test -z "$${CI:-}"; exit; }; \
 	echo "with the race detector"; export CGO_ENABLED=1; \
-	$(call gotest,-race -short -timeout 10m $$(go list ./... | grep -Ev '/(tests|etc|systemd|sync/simtest|scanner/corpus|server/store/pgstore)(/|$$)')); \
+	$(call gotest,-race -short -timeout 10m $$(go list ./... | grep -Ev '/(tests|etc|systemd|sync/simtest|scanner/corpus|server/store/(pgstore|sqlitestore))(/|$$)')); \
 	$(call gotest,-race -timeout 10m ./sync/simtest -args -seeds $(RACE_SEEDS))
 
 .PHONY: lint
@@ -123,7 +124,7 @@ proof: tools $(SKIPCHECK) ## the full counts, before an issue is called resolved
 		$(call figures,-timeout 0 ./cmd/teammemd -run '^TestPostgresRestoreKilled$$' -args -killedrestores 30); \
 		$(call figures,-timeout 0 ./internal/signin -run '^TestProcessesRenewAtOnce$$' -args -renewals $(PROOF_RENEWALS)); \
 		TEAMMEMD_TEST_CRASH=all $(call figures,-timeout 0 -run '^TestF[0-9]' ./tests); \
-		$(call figures,-race -short -timeout 0 ./server/store/pgstore); \
+		$(call figures,-race -short -timeout 0 ./server/store/pgstore ./server/store/sqlitestore); \
 		$(MAKE) --no-print-directory scale; \
 		go run ./tests/teeth -all; \
 		$(MAKE) --no-print-directory fuzz-scanner SCAN_FUZZTIME=$(PROOF_SCAN_FUZZTIME); \
