@@ -62,11 +62,13 @@ unit: $(SKIPCHECK) ## every test, full counts, no race detector
 	$(call gotest,-timeout 10m ./sync/simtest -args -seeds $(TEST_SEEDS))
 
 .PHONY: race
-# The two stores take a quarter of an hour: they are in the proof.
+# The conformance suites of the stores take a quarter of an hour: they are in the
+# proof, as is all of PostgreSQL's store.
 race: $(SKIPCHECK) ## small counts with the race detector
 	@command -v "$$(go env CC)" >/dev/null || { echo "SKIP race: it needs a C compiler"; test -z "$${CI:-}"; exit; }; \
 	echo "with the race detector"; export CGO_ENABLED=1; \
 	$(call gotest,-race -short -timeout 10m $$(go list ./... | grep -Ev '/(tests|etc|systemd|sync/simtest|scanner/corpus|server/store/(pgstore|sqlitestore))(/|$$)')); \
+	$(call gotest,-race -short -timeout 10m -skip '^Test(Conformance|Sealed|Accounts)$$' ./server/store/sqlitestore); \
 	$(call gotest,-race -timeout 10m ./sync/simtest -args -seeds $(RACE_SEEDS))
 
 .PHONY: lint
